@@ -57,14 +57,8 @@ INVALID = "it answered with invalid HTTP"
         ("[Errno 8] nodename nor servname provided, or not known", "its name cannot"),
         ("[Errno 11001] getaddrinfo failed", "its name cannot be resolved"),
         ("[Errno -3] Temporary failure in name resolution", "its name cannot be res"),
-        (
-            "Certificate verify failed: Hostname mismatch",
-            "its certificate is invalid (Hostname mismatch)",
-        ),
-        (
-            "Certificate verify failed: certificate has expired",
-            "its certificate is invalid (certificate has expired)",
-        ),
+        ("Certificate verify failed: Hostname mismatch", "its certificate is invalid (Hostname mismatch)"),
+        ("Certificate verify failed: certificate has expired", "its certificate is invalid (certificate has expired)"),
         *(
             (f"Certificate verify failed: {said}", "its certificate is from an unknown")
             for said in (
@@ -74,16 +68,10 @@ INVALID = "it answered with invalid HTTP"
             )
         ),
         ("The remote server does not speak TLS.", "it does not speak TLS on this"),
-        (
-            "mitmproxy cannot agree on a TLS version to use.",
-            "it supports no TLS version",
-        ),
+        ("mitmproxy cannot agree on a TLS version to use.", "it supports no TLS version"),
         ("OpenSSL Error([('SSL routines', '', 'x')])", "the TLS handshake failed"),
         ("sslv3 alert bad certificate", "the TLS handshake failed"),
-        (
-            "Upstream proxy 10.0.0.1:3128 refused HTTP CONNECT request: 407 Who?",
-            "the upstream proxy refused (407)",
-        ),
+        ("Upstream proxy 10.0.0.1:3128 refused HTTP CONNECT request: 407 Who?", "the upstream proxy refused (407)"),
         ("server closed connection", CLOSED),
         ("peer closed connection", CLOSED),
         ("HTTP/1 protocol error: peer closed connection without a body", CLOSED),
@@ -96,10 +84,7 @@ INVALID = "it answered with invalid HTTP"
             "Received message with both transfer-encoding and content-length headers",
             f"{INVALID}: both content-length and transfer-encoding, refused while valid",
         ),
-        (
-            "Cannot parse HTTP response: invalid content-length header: '5, 5'",
-            f"{INVALID}: more than one content-length",
-        ),
+        ("Cannot parse HTTP response: invalid content-length header: '5, 5'", f"{INVALID}: more than one content-length"),
         ("Cannot parse HTTP response: invalid content-length header: '-5'", INVALID),
         (
             "Received multiple content-length headers: [b'5', b'5'] from server, refusing",
@@ -114,7 +99,7 @@ INVALID = "it answered with invalid HTTP"
         ("Response body exceeds mitmproxy's body_size_limit.", "its answer is larger"),
         ("Connection killed: by /etc/addon.py", "the connection failed"),
     ],
-)
+)  # fmt: skip
 def test_reason_is_in_plain_words(message: str, reason: str) -> None:
     assert reason_of(message).startswith(reason)
     said = reason_of(message).replace("mitmproxy's option", "")

@@ -766,23 +766,14 @@ def test_page_of_a_known_origin_may_call_and_read(proxy: Proxy) -> None:
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        (
-            {"normalize_routes": ["a.test"]},
-            "normalize_routes: 'a.test': expected host=",
-        ),
-        (
-            {"normalize_routes": ["a.test=http://127.0.0.1:8080/v1"]},
-            "normalize_routes: 'a.test=http://127.0.0.1:8080/v1' is a loop",
-        ),
+        ({"normalize_routes": ["a.test"]}, "normalize_routes: 'a.test': expected host="),
+        ({"normalize_routes": ["a.test=http://127.0.0.1:8080/v1"]}, "normalize_routes: 'a.test=http://127.0.0.1:8080/v1' is a loop"),
         ({"normalize_models": ["a"]}, "normalize_models: 'a': expected asked=sent"),
-        (
-            {"normalize_keys": [f"a.test={KEY}"]},
-            "normalize_keys: a.test: expected env:NAME",
-        ),
+        ({"normalize_keys": [f"a.test={KEY}"]}, "normalize_keys: a.test: expected env:NAME"),
         ({"normalize_gate": KEY}, "normalize_gate: expected env:NAME"),
         ({"normalize_cors": ["*"]}, "normalize_cors: '*' lets every page"),
     ],
-)
+)  # fmt: skip
 def test_bad_value_is_refused_and_the_old_one_stays(
     proxy: Proxy, option: dict[str, Any], said: str
 ) -> None:

@@ -76,29 +76,15 @@ def test_local_is_who_is_on_this_machine(
         ({"sec-fetch-site": "same-origin", "sec-fetch-mode": "cors"}, False),
         ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, True),
         ({"sec-fetch-site": "same-site", "sec-fetch-mode": "cors"}, True),
-        (
-            {
-                "sec-fetch-site": "cross-site",
-                "sec-fetch-mode": "navigate",
-                "sec-fetch-dest": "document",
-            },
-            False,
-        ),
-        (
-            {
-                "sec-fetch-site": "cross-site",
-                "sec-fetch-mode": "navigate",
-                "sec-fetch-dest": "iframe",
-            },
-            True,
-        ),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}, False),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe"}, True),
         ({"origin": BASE}, False),
         ({"origin": "HTTP://127.0.0.1:8080"}, False),
         ({"origin": "https://evil.test"}, True),
         ({"origin": "http://127.0.0.1:3000"}, True),
         ({"origin": "null"}, True),
     ],
-)
+)  # fmt: skip
 def test_pages_of_other_origins_are_foreign(
     headers: dict[str, str], foreign: bool
 ) -> None:

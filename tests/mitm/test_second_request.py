@@ -356,18 +356,10 @@ def test_reply_takes_the_place_of_the_answer() -> None:
 REPLIES = {
     "content-length": (WHOLE, 200, b"hi"),
     "no-body": (b"HTTP/1.1 500 Oops\r\ncontent-length: 0\r\n\r\n", 500, b""),
-    "chunked": (
-        CHUNKED + b"1\r\nh\r\n1\r\ni\r\n0\r\n\r\n",
-        200,
-        b"hi",
-    ),
+    "chunked": (CHUNKED + b"1\r\nh\r\n1\r\ni\r\n0\r\n\r\n", 200, b"hi"),
     "204": (b"HTTP/1.1 204 No Content\r\n\r\n", 204, b""),
     "304": (b"HTTP/1.1 304 Not Modified\r\n\r\n", 304, b""),
-    "kept-alive-1.0": (
-        b"HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ncontent-length: 2\r\n\r\nhi",
-        200,
-        b"hi",
-    ),
+    "kept-alive-1.0": (b"HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ncontent-length: 2\r\n\r\nhi", 200, b"hi"),
     "more-than-was-said": (WHOLE + b"garbage", 200, b"hi"),
     "100": (EARLY + WHOLE, 200, b"hi"),
     "100-garbage": (EARLY + WHOLE + b"more", 200, b"hi"),
@@ -377,12 +369,8 @@ REPLIES = {
         200,
         b"hi",
     ),
-    "100-chunked": (
-        EARLY + CHUNKED + b"2\r\nhi\r\n0\r\n\r\n",
-        200,
-        b"hi",
-    ),
-}
+    "100-chunked": (EARLY + CHUNKED + b"2\r\nhi\r\n0\r\n\r\n", 200, b"hi"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REPLIES)
@@ -946,17 +934,11 @@ def test_stream_of_events_is_read_as_it_arrives() -> None:
 @pytest.mark.parametrize(
     ("play", "why"),
     [
-        (
-            saying(EVENTS, TICK, 0.05, end=True),
-            "it closed the connection before its answer was whole",
-        ),
-        (
-            resetting(EVENTS + TICK),
-            "it closed the connection before its answer was whole",
-        ),
+        (saying(EVENTS, TICK, 0.05, end=True), "it closed the connection before its answer was whole"),
+        (resetting(EVENTS + TICK), "it closed the connection before its answer was whole"),
         (saying(EVENTS, TICK), "it fell silent"),
     ],
-)
+)  # fmt: skip
 def test_stream_that_breaks_off_says_why_after_what_arrived(
     play: Play, why: str
 ) -> None:

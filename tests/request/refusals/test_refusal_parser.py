@@ -34,14 +34,7 @@ def flat(message: str) -> Any:
 # What providers have said, with words of the request replaced.
 NAMED: list[tuple[Any, list[str]]] = [
     # NVIDIA NIM
-    (
-        {
-            "message": "Validation: Unsupported parameter(s): reasoning_budget",
-            "type": "Bad Request",
-            "code": 400,
-        },
-        ["reasoning_budget"],
-    ),
+    ({"message": "Validation: Unsupported parameter(s): reasoning_budget", "type": "Bad Request", "code": 400}, ["reasoning_budget"]),
     ({"detail": "Validation: Unsupported parameter(s): `a_b`, `c`"}, ["a_b", "c"]),
     (b"Validation: Unsupported parameter(s): `tool_stream`", ["tool_stream"]),
     (
@@ -77,35 +70,14 @@ NAMED: list[tuple[Any, list[str]]] = [
         },
         ["messages.0.ChatCompletionUserMessageParam._db_id"],
     ),
-    (
-        b"[{'loc': ('body', 'seed'), 'msg': 'extra fields not permitted', 'type': 'x'}]",
-        ["seed"],
-    ),
+    (b"[{'loc': ('body', 'seed'), 'msg': 'extra fields not permitted', 'type': 'x'}]", ["seed"]),
     # Mistral
     ({"detail": [detail("store"), detail("seed")]}, ["store", "seed"]),
     ({"object": "error", "message": {"detail": [detail("seed")]}}, ["seed"]),
-    (
-        {"object": "Error", "detail": [detail("tools")], "message": [detail("tools")]},
-        ["tools"],
-    ),
-    (
-        {"message": json.dumps({"detail": [detail("frequency_penalty")]})},
-        ["frequency_penalty"],
-    ),
-    (
-        {"detail": [detail("messages", 31, "assistant", "reasoning_content")]},
-        ["messages.31.assistant.reasoning_content"],
-    ),
-    (
-        {
-            "detail": [
-                detail(
-                    "seed", kind="value_error.extra", msg="extra fields not permitted"
-                )
-            ]
-        },
-        ["seed"],
-    ),
+    ({"object": "Error", "detail": [detail("tools")], "message": [detail("tools")]}, ["tools"]),
+    ({"message": json.dumps({"detail": [detail("frequency_penalty")]})}, ["frequency_penalty"]),
+    ({"detail": [detail("messages", 31, "assistant", "reasoning_content")]}, ["messages.31.assistant.reasoning_content"]),
+    ({"detail": [detail("seed", kind="value_error.extra", msg="extra fields not permitted")]}, ["seed"]),
     # Groq
     (error("property 'store' is unsupported, did you mean 'stop'?"), ["store"]),
     (error("property 'reasoning' is unsupported"), ["reasoning"]),
@@ -130,18 +102,10 @@ NAMED: list[tuple[Any, list[str]]] = [
             "messages.4.assistant.reasoning_content",
         ],
     ),
-    (
-        flat("messages.2.assistant.x: property 'x' is unsupported"),
-        ["messages.2.assistant.x"],
-    ),
+    (flat("messages.2.assistant.x: property 'x' is unsupported"), ["messages.2.assistant.x"]),
     (flat("error: property 'x' is unsupported"), ["x"]),
     # OpenAI and Azure
-    (
-        error(
-            "Unknown parameter: 'x'.", param="messages[2].x", code="unknown_parameter"
-        ),
-        ["messages.2.x"],
-    ),
+    (error("Unknown parameter: 'x'.", param="messages[2].x", code="unknown_parameter"), ["messages.2.x"]),
     (
         error(
             "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
@@ -163,14 +127,8 @@ NAMED: list[tuple[Any, list[str]]] = [
     (error("Unrecognized request arguments supplied: a, b_c"), ["a", "b_c"]),
     (error("Unknown parameter: 'reasoning'."), ["reasoning"]),
     # xAI
-    (
-        {"code": "x", "error": "Argument not supported on this model: presencePenalty"},
-        ["presencePenalty"],
-    ),
-    (
-        {"error": "Model grok-4 does not support parameter reasoningEffort."},
-        ["reasoningEffort"],
-    ),
+    ({"code": "x", "error": "Argument not supported on this model: presencePenalty"}, ["presencePenalty"]),
+    ({"error": "Model grok-4 does not support parameter reasoningEffort."}, ["reasoningEffort"]),
     # Gemini
     (
         [
@@ -197,16 +155,13 @@ NAMED: list[tuple[Any, list[str]]] = [
     ),
     (error('json: unknown field "store"'), ["store"]),
     (error("unknown field `store`, expected one of `stop`, `seed`"), ["store"]),
-    (
-        error("Additional properties are not allowed ('a', 'b' were unexpected)"),
-        ["a", "b"],
-    ),
+    (error("Additional properties are not allowed ('a', 'b' were unexpected)"), ["a", "b"]),
     (error("create() got an unexpected keyword argument 'user'"), ["user"]),
     (error("The following parameters are not supported: 'a', 'b'"), ["a", "b"]),
     (error("gemini does not support parameters: ['seed', 'n']"), ["seed", "n"]),
     (error("`logit_bias` is not supported with this model"), ["logit_bias"]),
     ({"error": {"metadata": {"raw": json.dumps(error("Unknown field: a"))}}}, ["a"]),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("body", "expected"), NAMED, ids=str)
@@ -224,17 +179,9 @@ def test_what_a_refusal_names(body: Any, expected: list[str]) -> None:
         7,
         error("Invalid value for 'temperature': must be at most 2"),
         error("Missing required parameter: 'messages[0].content'.", param="messages"),
-        error(
-            "This model's maximum context length is 8192 tokens, not max_tokens 9000"
-        ),
-        error(
-            "Unsupported value: 'temperature' does not support 0.2 with this model.",
-            param="temperature",
-            code="unsupported_value",
-        ),
-        error(
-            "messages with role 'tool' must follow 'tool_calls'", param="messages.[3]"
-        ),
+        error("This model's maximum context length is 8192 tokens, not max_tokens 9000"),
+        error("Unsupported value: 'temperature' does not support 0.2 with this model.", param="temperature", code="unsupported_value"),
+        error("messages with role 'tool' must follow 'tool_calls'", param="messages.[3]"),
         error("The model `x` does not exist", code="model_not_found"),
         error("seed must be a positive integer"),
         error("Incorrect API key provided: sk-1. Unknown."),
@@ -246,7 +193,7 @@ def test_what_a_refusal_names(body: Any, expected: list[str]) -> None:
         {"detail": "no", "body": {"error": "Unknown parameter: 'seed'"}},
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_what_names_nothing(body: Any) -> None:
     assert reported(body) == []
 
@@ -502,18 +449,12 @@ def test_object_of_a_request_that_is_too_large_names_nothing() -> None:
     ("own", "message"),
     [
         ({"model": f"m {SAYS}"}, f"There is no model m {SAYS}"),
-        (
-            {"model": "`guardrails` is not supported with m"},
-            "No `guardrails` is not supported with m.",
-        ),
-        (
-            {"reasoning_effort": "guardrails"},
-            "'guardrails' is not supported with this model",
-        ),
+        ({"model": "`guardrails` is not supported with m"}, "No `guardrails` is not supported with m."),
+        ({"reasoning_effort": "guardrails"}, "'guardrails' is not supported with this model"),
         ({"service_tier": "guardrails"}, "Unsupported option: guardrails"),
         ({"messages": [{"role": "guardrails"}]}, "Unsupported input: 'guardrails'"),
     ],
-)
+)  # fmt: skip
 def test_name_that_a_client_chooses_names_nothing(
     own: dict[str, Any], message: str
 ) -> None:
