@@ -61,19 +61,6 @@ def test_who_has_the_token_gets_what_is_served(
 
 
 @pytest.mark.parametrize(
-    ("path", "plain"),
-    [
-        ("/v1/x", True),
-        ("/v1//x?//", True),
-        ("//evil.test/v1/x", False),
-        ("/v1/%2e%2e/x", False),
-    ],
-)
-def test_path_that_may_be_another_is_not_plain(path: str, plain: bool) -> None:
-    assert is_plain(path) is plain
-
-
-@pytest.mark.parametrize(
     ("mode", "refused"), [("regular", False), ("upstream:http://up.test:3128", True)]
 )
 def test_host_on_this_machine_is_another_one_behind_another_proxy(
@@ -157,9 +144,7 @@ def test_proxy_that_stands_open_is_warned_of(
     assert len(messages(caplog)) == int(warned)
 
 
-def test_each_has_a_token_that_is_revoked_alone_and_goes_no_further(
-    tmp_path: Path,
-) -> None:
+def test_each_token_is_revoked_alone_and_goes_no_further(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     file.write_text("\n# the team\ntoken-anna # Anna\ntoken-ben\t# Ben\n")
     gate = Secret.parse(f"file:{file}", has_lines=True)

@@ -48,9 +48,7 @@ def test_other_hosts_are_elsewhere(host: str) -> None:
     assert not is_here(host)
 
 
-def test_this_machine_has_addresses_and_a_name_of_its_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_this_machine_has_addresses_and_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     for host in ("0.0.0.0", "[::]", "0"):
         assert not is_loopback(host)
         assert is_here(host)

@@ -326,7 +326,6 @@ def test_start_that_fails_says_why_and_nothing_of_a_next_step(
 @pytest.mark.parametrize(
     ("given", "path", "base"),
     [
-        (["--mode", "reverse:https://a.example"], "/v1", "https://a.example/v1"),
         (["nvidia"], "/v1", "https://integrate.api.nvidia.com/v1"),
         (
             ["run", "--provider", "gemini"],

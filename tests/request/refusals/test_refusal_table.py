@@ -93,9 +93,7 @@ def understands(row: Row, words: str) -> list[int]:
 
 
 @pytest.mark.parametrize(("row", "words"), SAID)
-def test_one_row_understands_words_and_no_other_of_its_form(
-    row: Row, words: str
-) -> None:
+def test_one_row_understands_words_and_no_other(row: Row, words: str) -> None:
     assert [each for each in ROWS if understands(each, words)] == [row]
 
 
