@@ -464,6 +464,30 @@ def test_key_that_a_provider_echoes_is_in_nothing_that_is_kept(proxy: Proxy) -> 
     assert KEY not in proxy.log.read_text()
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "@evil.test/chat/completions",
+        "/v1/files#/chat/completions",
+        "/v1/files;/chat/completions",
+        "/v1/../chat/completions",
+        "/v1/%2E%2e/chat/completions",
+        "/x/..;/chat/completions",
+        "/v1\\chat/completions",
+        *(f"/v1{odd}/chat/completions" for odd in ("%2f", "%5C", "%00", "%3F", "%23")),
+        *(f"/v1{odd}/chat/completions" for odd in ("%25", "%1b", "%7f", "%c3%a9", "%")),
+        *(f"/v1/chat/completions?{odd}" for odd in ("\r\nHost: evil", "\xe9", "a b")),
+    ],
+)
+def test_key_and_route_are_for_plain_paths_alone(proxy: Proxy, path: str) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = unsent()
+    made.request.path = path
+    send(proxy, made)
+    assert response_of(made).status_code == 404
+    assert KEY not in made.request.headers.get("authorization", "")
+
+
 def test_key_does_not_leave_unencrypted_for_a_chosen_host(proxy: Proxy) -> None:
     proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
     made = unsent()

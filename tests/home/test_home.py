@@ -369,6 +369,19 @@ def test_clients_of_other_machines_get_what_they_need_alone(
         assert str(proxy.folder) not in page
 
 
+@pytest.mark.parametrize("headers", [HTML, {}])
+def test_each_page_says_how_to_trust_the_ca(
+    tmp_path: Path, headers: dict[str, str]
+) -> None:
+    with Proxy(tmp_path / "a folder") as proxy:
+        found = trust_advice.of(proxy.folder, f"http://{PLACE}")
+        for path in ("/", "/clients/curl", "/clients/docker-and-devcontainers"):
+            page = html.unescape(get(proxy, path, headers=headers)[1])
+            for command in (found.install, found.exports, found.curl):
+                assert command in page
+        assert f"--confdir '{proxy.folder}'" in found.install
+
+
 def test_request_that_came_through_the_proxy_is_known(proxy: Proxy) -> None:
     assert "this one goes through" not in get(proxy)[1]
     headers = {"proxy-connection": "keep-alive"}

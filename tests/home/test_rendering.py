@@ -40,6 +40,27 @@ def tags(page: str) -> list[tuple[str, dict[str, str | None]]]:
     return parser.seen
 
 
+def test_page_tells_what_there_is() -> None:
+    page = html(VISIT, FACTS, CLIENTS)
+    for words in (
+        "version 1.2.3",
+        "It repairs answers",
+        "<strong>m</strong>",
+        "2 of 3 answers",
+        "role-null <b>5</b>",
+        "And 1 more",
+        "api.test: 2 times",
+        "old.test, sent on to https://new.test/v1",
+        "*.many.test",
+        "AA:<wbr>BB",
+        'data-probe="check.invalid/token"',
+        "http://127.0.0.1:8080/proxy.pac",
+    ):
+        assert words in page
+    assert 'It seems that this is one: <a href="/clients/curl">' in page
+    assert page.index("/clients/curl") < page.index("/clients/python")
+
+
 @pytest.mark.parametrize(
     "facts",
     [

@@ -62,6 +62,20 @@ def test_another_machine_is_not_led_to_a_file_of_this_one() -> None:
     assert 'NODE_EXTRA_CA_CERTS="$PWD/ca-bundle.pem"' in found.exports
 
 
+def test_commands_of_windows() -> None:
+    confdir = Path("/C's/a b")
+    found = trust_advice.of(confdir, "http://h:1", system="windows")
+    file = str(confdir.absolute() / trust_advice.CERTIFICATE)
+    assert found.install.startswith("py ")
+    assert found.install.endswith(
+        f'run.py trust install --confdir "{confdir.absolute()}"'
+    )
+    assert "$env:HTTPS_PROXY = 'http://h:1'; $env:SSL_CERT_FILE = " in found.exports
+    assert f"'{file.replace("'", "''")}'" in found.exports
+    bundle = confdir.absolute() / "normalize" / "ca-bundle.pem"
+    assert found.curl == f'curl --cacert "{bundle}"'
+
+
 @pytest.mark.parametrize(
     ("there", "system", "command"),
     [

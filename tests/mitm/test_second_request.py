@@ -852,6 +852,20 @@ def through(answer: bytes | Play) -> str:
     return run(scene())
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"SSH-2.0 200 hello\r\n\r\n",
+        saying(end=True),
+        saying(b"HTTP/1.1 200 OK\r\n", end=True),
+        resetting(b""),
+        saying(b"HTTP/1.1 200 OK\r\n\r\n", 0.1, b"SSH-2.0-OpenSSH_9.6\r\n"),
+    ],
+)
+def test_proxy_that_talks_nonsense_is_an_error(answer: bytes | Play) -> None:
+    assert through(answer)
+
+
 # -- replies that are read as they arrive --------------------------------------------
 
 EVENTS = CHUNKED.replace(b"\r\n\r\n", b"\r\ncontent-type: text/event-stream\r\n\r\n")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 47_439, "scripts": 8_256, "tests": 58_001}
+BUDGETS = {"addon": 47_439, "scripts": 8_256, "tests": 58_089}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 630
 """Modules of the addon."""
