@@ -310,9 +310,7 @@ def test_wrong_content_type_is_a_fault_that_is_repaired(start: Start, run: Run) 
     assert broken["text"] == "the content type is text/plain, not text/event-stream"
 
 
-def test_answer_that_can_be_fetched_later_is_not_fetched(
-    start: Start, run: Run
-) -> None:
+def test_answer_to_be_fetched_later_is_not_fetched(start: Start, run: Run) -> None:
     def pending(_: dict[str, Any]) -> Script:
         return body_script(b"{}", 202, nvcf_reqid="1")
 
@@ -711,9 +709,7 @@ def test_url_leads_to_chat_completions(given: str, url: str) -> None:
     assert doctor.parse([given, "--model", "m"]).url == url
 
 
-def test_http_is_for_this_machine_or_said_to_be_meant(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_http_is_for_this_machine_or_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CANARY", KEY)
     more = ["--model", "m", "--key", "env:CANARY"]
     here = ("localhost", "a.localhost", "127.1", "[::1]")
@@ -725,9 +721,7 @@ def test_http_is_for_this_machine_or_said_to_be_meant(
     assert doctor.parse(["http://h/v1", "--model", "m"]).secret == ""
 
 
-def test_provider_brings_its_url_and_its_usual_key(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_provider_brings_its_url_and_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NVIDIA_API_KEY", KEY)
     flags = doctor.parse(["--provider", "nvidia", "--model", "m"])
     assert flags.url == "https://integrate.api.nvidia.com/v1/chat/completions"

@@ -209,9 +209,7 @@ def test_https_goes_through_a_tunnel_of_the_proxy(
     run(work)
 
 
-def test_http_is_sent_to_the_proxy_with_its_whole_url(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_proxy_gets_http_with_its_whole_url(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work() -> None:
         async with serving(Peer()) as proxy:
             monkeypatch.setenv("all_proxy", f"http://me:word@{LOOPBACK}:{proxy.port}")

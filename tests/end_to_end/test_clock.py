@@ -48,16 +48,8 @@ LINE = b"data: " + dumps(TEXT) + b"\n"
     [
         (ASKED, [TEXT, STOP], [TEXT, STOP]),
         (WITH_USAGE, [TEXT, STOP], [TEXT, STOP]),
-        (
-            WITH_USAGE,
-            [TEXT, {**STOP, "usage": USAGE}],
-            [TEXT, {**STOP, "usage": None}, LAST],
-        ),
-        (
-            ASKED,
-            [TEXT, {**STOP, "usage": USAGE}],
-            [TEXT, {**STOP, "usage": USAGE}],
-        ),
+        (WITH_USAGE, [TEXT, {**STOP, "usage": USAGE}], [TEXT, {**STOP, "usage": None}, LAST]),
+        (ASKED, [TEXT, {**STOP, "usage": USAGE}], [TEXT, {**STOP, "usage": USAGE}]),
         (WITH_TOOLS, [NULL], [chunk({"role": "assistant", "content": ""})]),
         (ASKED, [LINE], [TEXT]),
     ],
@@ -65,7 +57,7 @@ LINE = b"data: " + dumps(TEXT) + b"\n"
         *("finish", "usage asked", "usage on the finish", "unasked usage", "opening"),
         "one line end",
     ],
-)
+)  # fmt: skip
 def test_what_waits_is_sent_while_the_provider_hangs(
     client: Http1Client | Http2Client,
     upstream: Provider,

@@ -123,9 +123,7 @@ def saved(folder: Path, ca: Path, provider: Provider, *parts: bytes) -> Path:
     return path
 
 
-def test_views_open_on_a_flow_while_it_runs_and_after(
-    start: Start, provider: Provider
-) -> None:
+def test_views_open_on_running_and_past_flows(start: Start, provider: Provider) -> None:
     gate = threading.Event()
     script = provider.script(*STREAM[:5], gate, *STREAM[5:])
     console = start(*to(provider))

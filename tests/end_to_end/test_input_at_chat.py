@@ -41,9 +41,7 @@ def ask(mitmdump: Mitmdump, path: str, body: Any) -> tuple[int, bytes]:
         return reply.status, reply.rest()
 
 
-def test_stream_is_answered_with_chunks_of_chat(
-    reverse: Mitmdump, provider: Provider
-) -> None:
+def test_stream_is_answered_as_chat(reverse: Mitmdump, provider: Provider) -> None:
     # The call's name is one of the tools that the request declares in its own form.
     odd = calling({**head(0, '{"a":2}'), "function": {"name": "functions.f"}})
     odd["choices"][0]["delta"]["role"] = "assistant"
@@ -68,15 +66,3 @@ def test_stream_is_answered_with_chunks_of_chat(
     assert made["changed"] == ["input", "tools", "max_output_tokens", "reasoning"]
     assert records[-1]["end"] == "complete"
     assert "translated" not in records[-1]  # the answer is chat
-
-
-def test_what_chat_has_no_place_for_is_refused_in_chats_form(
-    reverse: Mitmdump, provider: Provider
-) -> None:
-    script = provider.script(DONE)
-    asked = {**ASKED, "previous_response_id": "resp_1"}
-    status, body = ask(reverse, script.path, asked)
-    error = json.loads(body)["error"]
-    assert (status, error["param"]) == (400, "previous_response_id")
-    assert error["message"].startswith("Nothing is stored here.")
-    assert not script.requests

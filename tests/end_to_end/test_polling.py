@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.repair.fix import DONE, chunk, completion, wire
+from llm_normalize.repair.fix import completion
 from llm_normalize.wire.json_text import dumps
 from support import (
-    LOOPBACK,
     PATIENCE,
     Http1Client,
     Http1Reply,
@@ -29,14 +28,6 @@ WHOLE = {**STREAM, "stream": False}
 KEY = "nvapi-canary-4711"
 AUTH = {"authorization": f"Bearer {KEY}"}
 GOOD = dumps(completion({"role": "assistant", "content": "Hi"}))
-EVENTS = wire(
-    [
-        chunk({"role": "assistant", "content": ""}),
-        chunk({"content": "Hi"}),
-        chunk({}, finish="stop"),
-        DONE,
-    ]
-)
 
 
 def ready() -> Script:
@@ -66,37 +57,6 @@ def record(mitmdump: Mitmdump, script: Script) -> Json:
     assert KEY not in json.dumps(mitmdump.pairs())
     assert KEY not in mitmdump.printed()
     return found[-1]
-
-
-def test_body_is_fetched(reverse: Mitmdump, provider: Provider) -> None:
-    result = ready()
-    script = pending(provider, result)
-    status, headers, body = ask(reverse, script)
-    assert (status, body) == (200, GOOD)
-    assert headers["content-type"] == "application/json"
-    assert "nvcf-reqid" not in headers
-    made = record(reverse, script)
-    assert (made["fixes"], made["end"]) == ({"answer-pending": 1}, "complete")
-    pair = reverse.records(script)[0]
-    assert (pair["before"], pair["after"]) == ('{"status":"pending"}', [GOOD.decode()])
-    assert [each.headers for each in result.requests] == [
-        {
-            "host": f"{LOOPBACK}:{provider.port}",
-            "authorization": f"Bearer {KEY}",
-            "accept": "application/json",
-            "accept-encoding": "identity",
-        }
-    ]
-
-
-def test_stream_is_fetched_and_repaired(reverse: Mitmdump, provider: Provider) -> None:
-    came = EVENTS.replace(b"data: ", b"data:")
-    script = pending(provider, body_script(came, 200, "text/event-stream"))
-    status, headers, body = ask(reverse, script, STREAM)
-    assert (status, body) == (200, EVENTS)
-    assert headers["content-type"] == "text/event-stream"
-    made = record(reverse, script)
-    assert made["fixes"] == {"data-space-missing": 4, "answer-pending": 1}
 
 
 def test_client_that_leaves_while_a_result_is_held_back_ends_the_requests(

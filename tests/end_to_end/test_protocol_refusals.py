@@ -1,12 +1,12 @@
 """Requests for Responses and Messages that their own provider refuses, in a real mitmdump."""
 
 import json
-import threading
 import time
 from typing import Any
 
 import pytest
 
+from end_to_end.test_translation import ask
 from llm_normalize.wire.json_text import dumps
 from support import (
     PATIENCE,
@@ -37,116 +37,16 @@ type Client = Http1Client | Http2Client
 type Case = tuple[str, Json, int, str, Json]
 
 CASES: dict[str, Case] = {
-    "context management": (
-        MESSAGES,
-        {"context_management": {"edits": []}},
-        400,
-        f"context_management: {EXTRA}",
-        {},
-    ),
-    "deferred tools": (
-        MESSAGES,
-        {"tools": [{**TOOL, "defer_loading": True}]},
-        400,
-        f"tools.0.custom.defer_loading: {EXTRA}",
-        {"tools": [TOOL]},
-    ),
-    "effort": (
-        MESSAGES,
-        {"output_config": {"effort": "xhigh"}},
-        400,
-        "output_config.effort: Input should be 'low', 'medium' or 'high'",
-        {"output_config": {"effort": "high"}},
-    ),
-    "no effort at all": (
-        MESSAGES,
-        {"output_config": {"effort": "xhigh"}},
-        400,
-        f"output_config: {EXTRA}",
-        {},
-    ),
-    "thinking": (
-        MESSAGES,
-        {"thinking": THINKING},
-        400,
-        NEW_FORM,
-        {"thinking": {"type": "adaptive", "display": "summarized"}},
-    ),
-    "late instructions": (
-        MESSAGES,
-        {"messages": [USER, SYSTEM]},
-        400,
-        "messages.1.role: Input should be 'user' or 'assistant'",
-        {"messages": [USER, {**SYSTEM, "role": "user"}]},
-    ),
-    "a template": (
-        MESSAGES,
-        {"messages": [USER, SYSTEM], "system": "Hi."},
-        500,
-        LATE,
-        {"messages": [USER, {**SYSTEM, "role": "user"}], "system": "Hi."},
-    ),
-    "instructions of Responses": (
-        RESPONSES,
-        {"input": [SYSTEM, USER]},
-        400,
-        LATE,
-        {"input": [USER], "instructions": "In French."},
-    ),
-    "a field of Responses": (
-        RESPONSES,
-        {"client_metadata": {"a": "b"}},
-        400,
-        "Unknown parameter: 'client_metadata'.",
-        {},
-    ),
-    "effort of Responses": (
-        RESPONSES,
-        {"reasoning": {"effort": "xhigh"}},
-        400,
-        "Invalid reasoning effort. Supported values are: 'low', 'high'",
-        {"reasoning": {"effort": "high"}},
-    ),
-    "verbosity": (
-        RESPONSES,
-        {"text": {"verbosity": "low"}},
-        400,
-        "Unsupported parameter: text.verbosity",
-        {"text": {}},
-    ),
-}
+    "tools": (MESSAGES, {"tools": [{**TOOL, "defer_loading": True}]}, 400, f"tools.0.custom.defer_loading: {EXTRA}", {"tools": [TOOL]}),
+    "thinking": (MESSAGES, {"thinking": THINKING}, 400, NEW_FORM, {"thinking": {"type": "adaptive", "display": "summarized"}}),
+    "a template": (MESSAGES, {"messages": [USER, SYSTEM]}, 500, LATE, {"messages": [USER, {**SYSTEM, "role": "user"}]}),
+    "instructions": (RESPONSES, {"input": [SYSTEM, USER]}, 400, LATE, {"input": [USER], "instructions": "In French."}),
+}  # fmt: skip
 STAYS: dict[str, Case] = {
-    "instructions": (
-        RESPONSES,
-        {"instructions": "Hi."},
-        400,
-        "Unsupported parameter: 'instructions'",
-        {},
-    ),
-    "a format": (
-        MESSAGES,
-        {"output_config": {"format": {"type": "json_schema"}}},
-        400,
-        f"output_config: {EXTRA}",
-        {},
-    ),
-    "a tool's own settings": (
-        MESSAGES,
-        {"tools": [{"type": "web_search_1", "name": "w", "max_uses": 1}]},
-        400,
-        f"tools.0.max_uses: {EXTRA}",
-        {},
-    ),
-    "a limit": (
-        MESSAGES,
-        {},
-        400,
-        "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
-        {},
-    ),
     "policy": (MESSAGES, {"thinking": THINKING}, 400, "It violates our policy", {}),
     "a failure": (MESSAGES, {"thinking": THINKING}, 500, "Internal server error", {}),
-}
+    "instructions": (RESPONSES, {"instructions": "Hi."}, 400, "Unsupported parameter: 'instructions'", {}),
+}  # fmt: skip
 
 
 def asked(path: str, script: Script, more: Json) -> Json:
@@ -174,23 +74,23 @@ def recorded(proxy: Mitmdump, script: Script, count: int) -> list[Json]:
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_request_takes_the_form_that_is_asked_for_and_then_at_once(
-    client: Client, proxy: Mitmdump, upstream: Provider, case: Case
+    reverse: Mitmdump, provider: Provider, case: Case
 ) -> None:
     path, given, status, words, changed = case
     turns = [refusal(path, status, words)]
-    script = upstream.script(STREAM, path=path, turns=turns)
+    script = provider.script(STREAM, path=path, turns=turns)
     before = asked(path, script, given)
     wanted = {key: each for key, each in before.items() if key not in given}
     wanted = asked(path, script, {}) | wanted | changed
     for _ in range(2):
-        reply = client.post(script.path, before, HEADERS)
-        assert (reply.status, reply.rest()) == (200, STREAM)
+        got, _, body = ask(reverse, script.path, before, **HEADERS)
+        assert (got, body) == (200, STREAM)
     assert [json.loads(each.body) for each in script.requests] == [
         before,
         wanted,
         wanted,
     ]
-    records = recorded(proxy, script, 4)
+    records = recorded(reverse, script, 4)
     assert [each["type"] for each in records] == ["request", "flow"] * 2
     assert all(each["dropped"] or each["changed"] for each in records[::2])
     assert "wagtail" not in json.dumps(records)
@@ -198,41 +98,17 @@ def test_request_takes_the_form_that_is_asked_for_and_then_at_once(
 
 @pytest.mark.parametrize("case", STAYS.values(), ids=STAYS)
 def test_refusal_that_asks_for_no_form_passes_and_is_recorded(
-    client: Client, proxy: Mitmdump, upstream: Provider, case: Case
+    reverse: Mitmdump, provider: Provider, case: Case
 ) -> None:
     path, given, status, words, _ = case
     first = refusal(path, status, words)
-    script = upstream.script(STREAM, path=path, turns=[first])
-    reply = client.post(script.path, asked(path, script, given), HEADERS)
-    assert (reply.status, reply.rest()) == (status, first.bytes)
+    script = provider.script(STREAM, path=path, turns=[first])
+    body = asked(path, script, given)
+    assert ask(reverse, script.path, body, **HEADERS)[::2] == (status, first.bytes)
     assert len(script.requests) == 1
-    record, _ = recorded(proxy, script, 2)
+    record, _ = recorded(reverse, script, 2)
     assert (record["type"], record["status"]) == ("refusal", status)
     assert words in record["words"]
-
-
-def test_body_that_is_asked_for_passes_as_it_is(
-    client: Client, upstream: Provider
-) -> None:
-    turns = [refusal(MESSAGES, 400, f"context_management: {EXTRA}")]
-    last = body_script(b'{"odd": 1.0}')
-    script = upstream.script(*last.parts, path=MESSAGES, turns=turns)
-    script.headers, script.framing = last.headers, last.framing
-    body = {**asked(MESSAGES, script, {}), "stream": False}
-    reply = client.post(script.path, {**body, "context_management": {}}, HEADERS)
-    assert (reply.status, reply.rest()) == (200, last.bytes)
-    assert reply.headers["content-type"] == "application/json"
-
-
-def test_second_answer_passes_as_it_arrives(client: Client, upstream: Provider) -> None:
-    gate = threading.Event()
-    turns = [refusal(MESSAGES, 400, f"context_management: {EXTRA}")]
-    script = upstream.script(STREAM, gate, STREAM, path=MESSAGES, turns=turns)
-    body = asked(MESSAGES, script, {"context_management": {}})
-    reply = client.post(script.path, body, HEADERS)
-    assert reply.until(b"}\n\n") == STREAM  # the rest has not been sent
-    gate.set()
-    assert reply.rest() == STREAM * 2
 
 
 def test_what_one_protocol_has_learned_changes_no_request_in_another(

@@ -4,7 +4,6 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -180,19 +179,6 @@ def post(mitmdump: Mitmdump, script: Script, body: Json, key: str) -> int:
         return reply.status
 
 
-def test_behind_a_gate_only_fields_for_names_count(
-    reverse: Mitmdump, provider: Provider, tmp_path: Path
-) -> None:
-    gate = tmp_path / "gate"
-    gate.write_text("wagtail-gate", encoding="utf-8")
-    with reverse.options(normalize_gate=f"file:{gate}"):
-        script = provider.script(*EVENTS, turns=[seed(), limit()])
-        assert post(reverse, script, asked("gate"), "wagtail-gate") == 400
-        assert post(reverse, script, asked("gate"), "wagtail-gate") == 200
-    assert [("seed" in each) for each in bodies(script)] == [True, True, True]
-    assert "max_completion_tokens" not in bodies(script)[-1]
-
-
 @pytest.mark.parametrize("protocol", ["http/1.1", "h2"])
 def test_behind_tls_the_same_server_is_asked_in_the_same_protocol(
     explicit: Mitmdump, secure: dict[str, Provider], protocol: str
@@ -208,41 +194,3 @@ def test_behind_tls_the_same_server_is_asked_in_the_same_protocol(
     name = ":authority" if protocol == "h2" else "host"
     assert [each.headers[name] for each in script.requests] == [place] * 2
     assert json.loads(script.requests[1].body) == without(asked(protocol), "seed")
-
-
-# -- the table ---------------------------------------------------------------------
-
-
-def test_what_a_host_is_known_for_never_reaches_it(
-    tmp_path: Path, mitm_ca: Path, provider: Provider
-) -> None:
-    script = provider.script(*EVENTS)
-    mode = f"reverse:http://{LOOPBACK}:{provider.port}"
-    host = {"host": "api.mistral.ai"}
-    body = {"model": "m", "tools": [], "store": False, "stream": True, "n": 1.0}
-    options = {"keep_host_header": "true"}
-    with (
-        Mitmdump(tmp_path, mitm_ca, "--mode", mode, options=options) as mitmdump,
-        Http1Client(connect(mitmdump.port), "api.mistral.ai") as client,
-    ):
-        sent = (
-            b'{ "model": "m", "tools": [], "store": false, "stream": true, "n": 1.0 }'
-        )
-        assert client.post(script.path, sent, HEADERS).rest() == GOOD
-        (record,), _ = reported(mitmdump, script)
-        assert record["fixes"] == ["store-refused", "tools-empty"]
-        assert record["dropped"] == ["store", "tools"]
-        assert script.requests[-1].body == b'{"model":"m","stream":true,"n":1.0}'
-        assert script.requests[-1].headers["host"] == host["host"]
-        with mitmdump.options(normalize_skip=["api.mistral.ai:tools-empty"]):
-            client.post(script.path, sent, HEADERS).rest()
-        assert json.loads(script.requests[-1].body) == without(body, "store")
-        with mitmdump.options(normalize_mode="observe"):
-            client.post(script.path, sent, HEADERS).rest()
-        assert script.requests[-1].body == sent
-        (record,), _ = reported(mitmdump, script, 3)
-        assert (record["mode"], record["dropped"]) == ("observe", ["store", "tools"])
-        untouched = b'{ "model":"m",  "stream":true }'
-        client.post(script.path, untouched, HEADERS).rest()
-        assert script.requests[-1].body == untouched
-        assert reported(mitmdump, script, 4)[0] == []

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from end_to_end.test_browser import ASKED, STREAM
-from llm_normalize import conformance
 from support import (
     LOOPBACK,
     Http1Client,
@@ -90,41 +89,6 @@ def test_key_is_in_no_file_when_mitmdump_ends_in_mid_request(
     assert script.path.encode() in flows.read_bytes()
     nowhere_in(tmp_path, KEY)
     assert KEY not in mitmdump.log
-
-
-def test_provider_with_a_protocol_of_its_own_streams_by_way_of_one_piece(
-    start: Start, provider: Provider
-) -> None:
-    reported = {"result": {"response": "Der Mühlbach."}, "success": True, "errors": []}
-    empty = {"result": {}, "success": True, "errors": []}
-    kind = {"content-type": "application/json"}
-    first_of_all = Script("", [json.dumps(empty).encode()], headers=kind)
-    script = provider.script(
-        json.dumps(reported).encode(),
-        turns=[first_of_all],
-        headers=kind,
-        framing="length",
-    )
-    path = f"/ai/run/{script.path.strip('/').replace('/', '-')}"
-    provider.alias(script, path)
-    model = path.removeprefix("/ai/run/")
-    mitmdump = start(
-        normalize_routes=f"{OPENAI}=workers-ai:http://{LOOPBACK}:{provider.port}",
-        normalize_models=f"gpt-4o={model}",
-        normalize_keys=f"{LOOPBACK}=env:A_KEY",
-    )
-    raw = connect(mitmdump.port, tunnel=f"{OPENAI}:443", ca=mitmdump.ca)
-    with Http1Client(raw, OPENAI) as client:
-        asked = {**ASKED, "model": "gpt-4o"}
-        body = client.post("/v1/chat/completions", asked).rest()
-    assert conformance.check_stream(body, conformance.Request()) == []
-    assert conformance.meaning_of_stream(body).choices[0].text == "Der Mühlbach."
-    assert b'"model":"gpt-4o"' in body
-    first, second = script.requests
-    assert json.loads(first.body)["stream"] is True
-    assert "stream" not in json.loads(second.body)
-    for got in (first, second):
-        assert got.headers["authorization"] == f"Bearer {KEY}"
 
 
 @pytest.mark.parametrize("way", ["routed", "reverse"])

@@ -77,9 +77,8 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-@pytest.mark.parametrize("program", ["mitmproxy", "mitmweb"])
-def test_value_of_the_wrong_type_ends_the_start_with_a_sentence(
-    tmp_path: Path, mitm_ca: Path, program: str
+def test_values_of_the_wrong_type_end_the_start_with_a_sentence(
+    tmp_path: Path, mitm_ca: Path
 ) -> None:
     bad = (
         "normalize_strict=True",
@@ -88,7 +87,7 @@ def test_value_of_the_wrong_type_ends_the_start_with_a_sentence(
         "normalize_hsots=a.test",
     )
     given = [word for each in bad for word in ("--set", each)]
-    said = started(tmp_path, mitm_ca, program, *given)
+    said = started(tmp_path, mitm_ca, "mitmproxy", *given)
     assert "invalid normalize_strict 'True': expected true or false" in said
     assert "invalid normalize_retry 'sixty': expected a whole number" in said
     assert "unknown option normalize_hsots: did you mean normalize_hosts?" in said
@@ -105,7 +104,7 @@ def test_config_file_ends_the_start_likewise_and_no_key_is_quoted(
         "normalise_only: true\n"
         "normalize_only: maybe\n"
     )
-    said = started(tmp_path, mitm_ca, "mitmdump")
+    said = started(tmp_path, mitm_ca, "mitmweb")
     assert "normalize_gate: expected env:NAME or file:PATH" in said
     assert "invalid normalize_keys: expected a list" in said
     assert "unknown option normalise_only: did you mean normalize_only?" in said

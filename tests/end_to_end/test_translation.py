@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from end_to_end.test_routing import KEY, OPENAI, TOKEN, Start
+from end_to_end.test_routing import KEY, OPENAI, Start
 from llm_normalize.repair.fix import DONE, chunk, wire
 from package.test_public_names import NAMES
 from support import (
     LOOPBACK,
     Break,
-    BrokenEndError,
     Http1Client,
     Mitmdump,
     Part,
@@ -23,7 +22,6 @@ from support import (
     Script,
     body_script,
     connect,
-    to,
     tunnelled,
 )
 
@@ -144,37 +142,7 @@ def test_path_that_is_not_served_is_asked_as_chat_at_once_and_from_then_on(
     assert "wagtail" not in json.dumps(records)
 
 
-@BOTH
-def test_path_is_known_though_the_first_chat_request_had_to_be_changed(
-    reverse: Mitmdump, provider: Provider, end: str
-) -> None:
-    words = b'{"error":{"message":"Unsupported parameter: top_p","param":"top_p"}}'
-    script, others = chat_only(provider, *EVENTS, turns=[body_script(words, 400)])
-    path, refused = others[end]
-    asked = {**ASKED[end], "model": f"top-p-{end[1:]}", "top_p": 0.5}
-    for _ in range(2):
-        status, _, body = ask(reverse, path, asked)
-        assert (status, text_in(end, body)) == (200, "Hi there")
-    assert (len(refused.requests), len(script.requests)) == (1, 3)
-
-
 # -- errors, breaks, silence ---------------------------------------------------------
-
-
-@BOTH
-def test_break_off_forges_no_end(
-    reverse: Mitmdump, provider: Provider, end: str
-) -> None:
-    _, others = chat_only(provider, HEAD, TEXT, Break.CUT)
-    path, refused = others[end]
-    with Http1Client(connect(reverse.port)) as client:
-        reply = client.post(path, ASKED[end])
-        assert reply.status == 200
-        with pytest.raises(BrokenEndError):
-            reply.rest()
-        assert text_in(end, reply.body) == "Hi"
-        assert LAST[end].encode() not in reply.body
-    assert reverse.records(refused)[-1]["end"] == "upstream-broke"
 
 
 @BOTH
@@ -262,31 +230,6 @@ def test_client_with_a_host_wired_in_is_routed_and_translated(
     for secret in (KEY, "sk-the-clients-own"):
         assert secret not in mitmdump.log
         assert secret.encode() not in stored
-
-
-@pytest.mark.parametrize(
-    ("header", "scheme"), [("authorization", "Bearer "), ("x-api-key", "")]
-)
-def test_gate_knows_both_headers(
-    start: Start, provider: Provider, header: str, scheme: str
-) -> None:
-    script, others = chat_only(provider, *EVENTS)
-    path, _ = others[MESSAGES]
-    mitmdump = start(
-        *to(provider),
-        normalize_gate="env:A_TOKEN",
-        normalize_keys=f"{LOOPBACK}=env:A_KEY",
-    )
-    status, _, body = ask(mitmdump, path, ASKED[MESSAGES], **{header: f"{scheme}wrong"})
-    assert (status, json.loads(body)["type"]) == (401, "error")
-    assert provider.requests[-1].path != path
-    status, _, body = ask(mitmdump, path, ASKED[MESSAGES], **{header: scheme + TOKEN})
-    assert (status, text_in(MESSAGES, body)) == (200, "Hi there")
-    (got,) = script.requests
-    assert got.headers["authorization"] == f"Bearer {KEY}"
-    assert TOKEN not in str(got.headers)
-    mitmdump.terminate()
-    assert TOKEN not in mitmdump.log
 
 
 # -- the end -------------------------------------------------------------------------

@@ -177,9 +177,7 @@ def test_bug_costs_what_has_it_and_never_the_answer(buggy: Stage, play: Bug) -> 
 @pytest.mark.fault("fix-exits")
 @pytest.mark.alone("mitmdump itself ends")
 @pytest.mark.parametrize("error", ["SystemExit", "KeyboardInterrupt"])
-def test_exit_is_no_bug_and_ends_mitmdump(
-    start: Callable[..., Stage], error: str
-) -> None:
+def test_exit_is_no_bug_but_an_end(start: Callable[..., Stage], error: str) -> None:
     stage = start(scripts=[BUGS])
     never = threading.Event()
     other = stage.provider.script(*SENT[:3], never)

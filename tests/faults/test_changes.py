@@ -52,9 +52,7 @@ def test_running_answer_keeps_what_it_began_with(
 
 @pytest.mark.fault("too-large")
 @pytest.mark.parametrize("framing", ["chunked", "length"])
-def test_size_limit_is_for_bodies_and_not_for_streams(
-    start: Start, framing: str
-) -> None:
+def test_size_limit_is_for_bodies_not_for_streams(start: Start, framing: str) -> None:
     stage = start(options={"body_size_limit": "1000"})
     small = stage.provider.script(*SENT)
     with stage.bystander():
@@ -141,9 +139,7 @@ HOUR = 3600.0
 
 @pytest.mark.fault("clock")
 @pytest.mark.parametrize("shift", [-HOUR, HOUR])
-def test_clock_that_is_set_does_not_change_how_long_it_took(
-    start: Start, shift: float
-) -> None:
+def test_setting_the_clock_changes_no_durations(start: Start, shift: float) -> None:
     stage = start(scripts=[CLOCK])
     gate = threading.Event()
     script = stage.provider.script(SENT[0], gate, *SENT[1:])

@@ -120,9 +120,7 @@ def test_full_disk_costs_lines_and_says_how_many(start: Start, room: int) -> Non
 
 @pytest.mark.fault("disk-full-for-real")
 @pytest.mark.parametrize("size", ["64m", "6k"])
-def test_small_disk_costs_lines_and_says_how_many(
-    start: Start, small: Path, size: str
-) -> None:
+def test_small_disk_costs_counted_lines(start: Start, small: Path, size: str) -> None:
     path = small / "pairs.jsonl"
     options = {"normalize_pairs": str(path), "normalize_pairs_size": size}
     stage = start(options=options)

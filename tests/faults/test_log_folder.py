@@ -149,9 +149,7 @@ if libc.capget(header, sets) == 0:
 @pytest.mark.fault("read-only")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="drops capabilities")
 @pytest.mark.parametrize("when", ["from the start", "later"])
-def test_folder_that_is_read_only_costs_lines(
-    start: Start, tmp_path: Path, when: str
-) -> None:
+def test_read_only_folder_costs_lines(start: Start, tmp_path: Path, when: str) -> None:
     folder = tmp_path / "logs"
     folder.mkdir(mode=0o500 if when == "from the start" else 0o700)
     path = folder / "pairs.jsonl"

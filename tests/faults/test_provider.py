@@ -187,9 +187,7 @@ CORRUPT = "the compressed body is corrupt"
         },
     }
 )
-def test_what_came_whole_arrives_and_nothing_is_made_up(
-    reverse: Stage, play: Play
-) -> None:
+def test_what_came_whole_arrives_and_no_more(reverse: Stage, play: Play) -> None:
     act(reverse, play)
 
 

@@ -109,9 +109,7 @@ def stage(
         "http2-trailers": {"one": complete(answer(), *SENT, trailers)},
     }
 )
-def test_what_came_whole_arrives_and_nothing_is_made_up(
-    stage: Stage, play: Play
-) -> None:
+def test_what_came_whole_arrives_and_no_more(stage: Stage, play: Play) -> None:
     act(stage, play)
 
 
@@ -124,9 +122,7 @@ def test_cancelled_stream_is_broken_off(stage: Stage) -> None:
 
 @pytest.mark.fault("http2-turned-away")
 @pytest.mark.parametrize("code", [ErrorCodes.CANCEL, ErrorCodes.HTTP_1_1_REQUIRED])
-def test_stream_that_is_turned_away_is_a_gateway_error(
-    stage: Stage, code: ErrorCodes
-) -> None:
+def test_refused_stream_is_a_gateway_error(stage: Stage, code: ErrorCodes) -> None:
     if (stage.protocol, code) != (HTTP2, ErrorCodes.HTTP_1_1_REQUIRED):
         act(stage, refused(reset(code)))
         return

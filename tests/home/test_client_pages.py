@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_normalize.home.client_pages import Block, Client, Span, read, slug
+from llm_normalize.home.client_pages import Block, Client, Span, read
 
 TEXT = """\
 # Clients
@@ -49,17 +49,6 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def client(path: Path) -> Client:
     return read("[::1]:9", "/c/conf", path)[0]
-
-
-def test_sections_are_clients(path: Path) -> None:
-    found = read("x:1", "/conf", path)
-    assert [(each.name, each.slug, each.agents) for each in found] == [
-        ("VS Code (Copilot & co.)", "vs-code-copilot--co", ("Code/", "vscode")),
-        ("curl", "curl", ()),
-        ("No page", "no-page", ()),
-    ]
-    assert [each.text for each in found[1:]] == ["Its text.", ""]
-    assert [*found[2].blocks()] == []
 
 
 def test_a_client_is_known_by_its_user_agent(client: Client) -> None:
@@ -136,16 +125,3 @@ def test_no_page_of_the_file_takes_the_place_of_another() -> None:
     clients = read("x:1", "/conf")
     assert len({each.slug for each in clients}) == len(clients) > 1
     assert all(each.text for each in clients)
-
-
-@pytest.mark.parametrize(
-    ("heading", "anchor"),
-    [
-        ("VS Code", "vs-code"),
-        ("Node.js", "nodejs"),
-        ("C_d-e", "c_d-e"),
-        ("A & B", "a--b"),
-    ],
-)
-def test_anchors_are_githubs(heading: str, anchor: str) -> None:
-    assert slug(heading) == anchor

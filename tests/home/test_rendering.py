@@ -7,7 +7,7 @@ import pytest
 
 from home.test_status import FACTS
 from llm_normalize.home.client_pages import Client
-from llm_normalize.home.rendering import Visit, client, html, text
+from llm_normalize.home.rendering import Visit, client, html
 from llm_normalize.home.status import Facts, Row
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7*7 }}"
@@ -107,52 +107,6 @@ def test_hostile_names_are_text() -> None:
     assert page.count("&lt;script&gt;alert(1)") == 12
     assert "{{ 7*7 }}" in page
     assert "<script>alert" not in page
-
-
-def test_text_says_the_same() -> None:
-    page = text(VISIT, FACTS, CLIENTS)
-    trust = VISIT.advice("/conf")
-    assert page.splitlines() == [
-        "llm_normalize on 127.0.0.1:8080",
-        "version   1.2.3, running for 0 min",
-        "mode      repair",
-        "client    whether one goes through the proxy and trusts its CA, this tells:",
-        "          https://check.invalid/token.svg",
-        "CA        http://127.0.0.1:8080/mitmproxy-ca-cert.pem",
-        "          SHA-256 AA:BB",
-        "PAC       http://127.0.0.1:8080/proxy.pac",
-        f"trust     {trust.install}",
-        f"          {trust.without}:",
-        f"          {trust.exports}",
-        f"          {trust.curl}",
-        "clients   http://127.0.0.1:8080/clients/curl",
-        "          http://127.0.0.1:8080/clients/python",
-        "routed    old.test to https://new.test/v1",
-        "opened    api.test",
-        "          *.many.test",
-        "refused   api.test: 2 times by clients that do not trust the CA",
-        "waiting   api.test: 2, the first for 3 s",
-        "answers   api.test m: 2 of 3 repaired, role-null 5",
-        "          and 1 more",
-    ]
-    row = Row("api.test", "m", 0, 0, {"error-unwrapped": 3}, {"429": 3, "404": 1})
-    failed = replace(FACTS, rows=[row])
-    assert (
-        "answers   api.test m: none, error 429: 3, error 404: 1, error-unwrapped 3\n"
-    ) in text(VISIT, failed, CLIENTS)
-    page = html(VISIT, failed, CLIENTS)
-    assert "Errors by status: 429 (3), 404 (1)" in page
-    assert "No answer\n" in page
-    assert "0 of 0" not in page
-    quiet = replace(FACTS, rows=[], more=0, refused={}, routes=[], opens="all")
-    page = text(replace(VISIT, is_through=True), quiet, [])
-    assert "this one goes through the proxy" in page
-    assert "opened    all hosts; repaired are:\n          api.test\n" in page
-    assert page.endswith("answers   none yet\n")
-    allowed = replace(quiet, opens="allowed")
-    assert "opened    as allow_hosts says; repaired are:" in text(VISIT, allowed, [])
-    assert "says mitmproxy's <code>allow_hosts" in html(VISIT, allowed, [])
-    assert "SHA-256 none yet" in text(VISIT, replace(FACTS, ca_sha256=""), [])
 
 
 def test_page_of_a_client() -> None:

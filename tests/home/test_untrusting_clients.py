@@ -39,9 +39,7 @@ def test_refusals_are_counted_and_told_once(caplog: pytest.LogCaptureFixture) ->
 
 
 @pytest.mark.parametrize("mode", ["regular", "transparent"])
-def test_the_line_says_all_that_can_be_done(
-    mode: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_line_says_what_helps(mode: str, caplog: pytest.LogCaptureFixture) -> None:
     fail(Distrust(), "a.test", mode=mode)
     (line,) = messages(caplog)
     proxy = "http://[::1]:8082" if mode == "regular" else ""
@@ -49,9 +47,7 @@ def test_the_line_says_all_that_can_be_done(
     assert ("HTTPS_PROXY=" in line) == (mode == "regular")
 
 
-def test_https_in_a_base_url_is_told_to_be_http(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_https_in_a_base_url_is_corrected(caplog: pytest.LogCaptureFixture) -> None:
     fail(Distrust(), None, mode="reverse:https://a.test")
     (line,) = messages(caplog)
     assert line.endswith(
@@ -68,9 +64,7 @@ def test_another_failure_is_no_refusal(caplog: pytest.LogCaptureFixture) -> None
     assert messages(caplog) == []
 
 
-def test_names_are_bounded_and_command_nothing(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_names_are_bounded_and_plain_text(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     distrust = Distrust()
     fail(distrust, "\x1b[2J" + "x" * 500)

@@ -41,11 +41,7 @@ WATCHED = "Whether anybody looks"
 PLACES = "Where mitmproxy listens"
 
 PRIVATE = {
-    "mitmproxy.proxy.layers.http:HttpLayer": {
-        "command_sources": SEND,
-        "connections": SEND,
-        "streams": SEND,
-    },
+    "mitmproxy.proxy.layers.http:HttpLayer": {"command_sources": SEND, "connections": SEND, "streams": SEND},
     "mitmproxy.proxy.layers.http:HttpStream": {
         "_paused": SEND,
         "_paused_event_queue": SECOND,
@@ -80,17 +76,9 @@ PRIVATE = {
     "mitmproxy.proxy.layers.http._http1:Http1Client": {"read_headers": SECOND},
     "mitmproxy.proxy.layers.http._http1:Http1Server": {"stream_id": SEND},
     "mitmproxy.proxy.layers.http._http2:Http2Client": {},
-    "mitmproxy.proxy.layers.http._http2:Http2Server": {
-        "h2_conn": SEND,
-        "is_open_for_us": SEND,
-        "streams": SEND,
-    },
+    "mitmproxy.proxy.layers.http._http2:Http2Server": {"h2_conn": SEND, "is_open_for_us": SEND, "streams": SEND},
     "mitmproxy.proxy.layers.http._upstream_proxy:HttpUpstreamProxy": {"make": SECOND},
-    "mitmproxy.proxy.layers.modes:ReverseProxy": {
-        "_handle_event": START,
-        "child_layer": START,
-        "finish_start": START,
-    },
+    "mitmproxy.proxy.layers.modes:ReverseProxy": {"_handle_event": START, "child_layer": START, "finish_start": START},
     "mitmproxy.proxy.layers.tls:ServerTLSLayer": {},
     "mitmproxy.proxy.layers.tls:HTTP1_ALPNS": {},
     "mitmproxy.proxy.layers.tls:HTTP_ALPNS": {},
@@ -123,14 +111,9 @@ PRIVATE = {
     "mitmproxy.addonmanager:AddonManager": {"get": WATCHED, "handle_lifecycle": SECOND},
     "mitmproxy.hooks:UpdateHook": {},
     "mitmproxy.optmanager:OptManager": {"deferred": WATCHED},
-    "mitmproxy.addons.proxyserver:Proxyserver": {
-        "connections": PLACES,
-        "is_running": PLACES,
-        "listen_addrs": PLACES,
-        "servers": PLACES,
-    },
+    "mitmproxy.addons.proxyserver:Proxyserver": {"connections": PLACES, "is_running": PLACES, "listen_addrs": PLACES, "servers": PLACES},
     "mitmproxy.addons.tlsconfig:TlsConfig": {"certstore": PLACES},
-}
+}  # fmt: skip
 """Things by their place, and of each what is used, with what would make it unnecessary."""
 
 THINGS = [(place, name) for place, names in PRIVATE.items() for name in (names or [""])]

@@ -48,26 +48,7 @@ def test_only_so_many_old_files_stay(log: LogFile) -> None:
 
 
 @posix
-@pytest.mark.parametrize("lost", ["file", "folder", "moved"])
-def test_a_log_that_is_deleted_or_moved_goes_on_where_it_is_looked_for(
-    log: LogFile, lost: str
-) -> None:
-    write(log, b"1\n")
-    if lost == "file":
-        log.path.unlink()
-    elif lost == "moved":
-        log.path.rename(log.path.with_name("other"))
-    else:
-        shutil.rmtree(log.path.parent)
-    write(log, b"2\n", b"3\n")
-    log.close()
-    assert log.path.read_bytes() == b"2\n3\n"
-
-
-@posix
-def test_a_name_whose_lock_was_deleted_is_locked_again(
-    log: LogFile, said: list[str]
-) -> None:
+def test_a_name_without_its_lock_is_locked_again(log: LogFile, said: list[str]) -> None:
     write(log, b"1\n")
     shutil.rmtree(log.path.parent)
     other = LogFile(log.wanted, 20, said.append)
@@ -260,9 +241,7 @@ def test_modes_are_ours_whatever_the_umask(tmp_path: Path, umask: int) -> None:
 
 
 @posix
-def test_rotation_takes_links_away_and_follows_none(
-    log: LogFile, folder: Path, tmp_path: Path
-) -> None:
+def test_rotation_follows_no_links(log: LogFile, folder: Path, tmp_path: Path) -> None:
     targets = [tmp_path / f"target{at}" for at in (1, 3, 4)]
     for at, target in zip((1, 3, 4), targets, strict=True):
         link(folder / f"a.log.{at}", target)
@@ -283,19 +262,6 @@ def test_link_where_nothing_says_so_is_seen_all_the_same(
     link(log.path, tmp_path / "target")
     refused(log, "it is a link")
     assert (tmp_path / "target").read_bytes() == b"mine\n"
-
-
-@posix
-@pytest.mark.parametrize("name", PLACES)
-def test_pipe_is_neither_waited_for_nor_written_to(
-    log: LogFile, folder: Path, name: str
-) -> None:
-    os.mkfifo(folder / name)
-    refused(log, "it is not a regular file")
-    (folder / name).unlink()
-    write(log, b"1\n")  # whatever was done about it helps at once
-    log.close()
-    assert log.path.read_bytes() == b"1\n"
 
 
 @posix

@@ -12,20 +12,6 @@ def add(made: Rows, n: int, block: bytes = b"b", count: int = 1) -> Any:
     return row
 
 
-def test_a_row_is_a_pair_and_how_many_more_were_changed_alike() -> None:
-    made = Rows()
-    add(made, 0)
-    add(made, 1, count=3)
-    assert made.stored() == {
-        "pairs": [
-            [0, 1.5, ["x"], b"b", [b"a"], 0, []],
-            [1, 1.5, ["x"], b"b", [b"a"], 2, [3, b"b", [b"a"]]],
-        ],
-        "left_out": 0,
-        "left_out_at": 2,
-    }
-
-
 def test_what_was_stored_does_not_change_later() -> None:
     made = Rows()
     row = add(made, 0)
@@ -41,16 +27,6 @@ def test_a_row_is_read_as_it_was_stored() -> None:
         assert Row.from_stored(row.stored()) == row
 
 
-def test_the_first_and_the_last_rows_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pair_rows, "FIRST", 3)
-    made = Rows()
-    for n in range(100):
-        add(made, n)
-    stored = made.stored()
-    assert [row[0] for row in stored["pairs"]] == [0, 1, 2, *range(50, 100)]
-    assert (stored["left_out"], stored["left_out_at"]) == (47, 3)
-
-
 def test_large_rows_are_spared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pair_rows, "_BYTES", 10)
     monkeypatch.setattr(pair_rows, "_LONG", 5)
@@ -64,21 +40,7 @@ def test_large_rows_are_spared(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (stored["left_out"], stored["left_out_at"]) == (1, 1)
 
 
-def test_the_same_pair_again_and_again_is_one_row() -> None:
-    made = Rows()
-    for n, before in enumerate((None, b"b", b"b", b"b", b"c", b"b")):
-        made.add_or_count(n, 1.5, ["x"], before, [b"a"])
-    assert [(row[0], row[5], row[6]) for row in made.stored()["pairs"]] == [
-        (0, 0, []),
-        (1, 2, [3, b"b", [b"a"]]),
-        (4, 0, []),
-        (5, 0, []),
-    ]
-
-
-def test_last_pair_of_a_row_is_not_kept_if_it_is_long(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_long_last_pair_of_a_row_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pair_rows, "_LONG", 5)
     made = Rows()
     row = add(made, 0)

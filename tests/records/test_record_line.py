@@ -30,22 +30,6 @@ def reported(record: dict[str, Any], *secrets: str) -> Any:
     return json.loads(data)
 
 
-@pytest.mark.parametrize("more", [{"mode": "observe"}, {}])
-@pytest.mark.parametrize("before", [None, b"", b"x"])
-@pytest.mark.parametrize("after", [[], [b"a"], [b"a", b"b"]])
-@pytest.mark.parametrize("fixes", [[], ["a-fix"]])
-def test_a_pair_reads_as_json_dumps_would_have_written_it(
-    more: dict[str, str], before: bytes | None, after: list[bytes], fixes: list[str]
-) -> None:
-    record = PAIR | {"before": before, "after": after, "fixes": fixes} | more
-    texts = {
-        "before": None if before is None else before.decode(),
-        "after": [each.decode() for each in after],
-    }
-    spelled = json.dumps(record | texts, separators=(",", ":"))
-    assert line(Entry(record)) == spelled.encode() + b"\n"
-
-
 def test_secrets_and_echoes_are_masked_in_all_texts_of_a_pair() -> None:
     record = PAIR | {"before": b"key sk-1", "after": [b"sk-1", b'{"input": "x"}']}
     found = reported(record, "sk-1")

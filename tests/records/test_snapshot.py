@@ -43,27 +43,6 @@ def test_both_are_kept_whole(reads: list[tuple[bytes, bytes]]) -> None:
     assert not made.is_cut
 
 
-@pytest.mark.parametrize("block", [1, 7, 16 * 1024])
-@pytest.mark.parametrize("limit", [0, 1, 10, 100])
-def test_both_are_kept_up_to_a_limit(
-    block: int, limit: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(snapshot, "_BLOCK", block)
-    monkeypatch.setattr(snapshot, "LIMIT", limit)
-    made = Snapshot(both=True)
-    size = 0
-    for at in range(20):
-        made.add_received(b"%3d," % at)
-        made.add_sent(b"x" * 3)
-        size += 3
-        assert made.body == b"x" * min(size, limit)
-        assert made.is_cut == (size // 3 * 4 > limit)
-    assert (
-        unpacked(made.received or [])
-        == b"".join(b"%3d," % at for at in range(20))[:limit]
-    )
-
-
 def test_a_long_stream_takes_no_more_than_it_should() -> None:
     made = Snapshot(both=True)
     draw = random.Random(7)

@@ -85,9 +85,7 @@ def test_torn_last_line_is_counted_and_costs_no_other(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "line", [b"{half\n", b"[]\n", b"null\n", b"\xff\n", b"[" * 9999 + b"\n"]
 )
-def test_unreadable_line_is_counted_and_costs_no_other(
-    tmp_path: Path, line: bytes
-) -> None:
+def test_unreadable_line_costs_no_other(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / "p.jsonl"
     path.write_bytes(lines(flow()) + line + b"\n" + lines(flow()))
     summary, notes = summed(path)
@@ -105,23 +103,6 @@ def test_gzipped_log_that_was_cut_off_gives_what_it_has(tmp_path: Path) -> None:
 
 
 # -- adding them up --------------------------------------------------------------------
-
-
-def test_answers_of_many_logs_are_added_up_by_host_model_and_mode(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "a.jsonl").write_bytes(lines(flow(), flow(model="n")))
-    more = flow(end="upstream-broke", fixes={"content-null": 1, "id-missing": 5})
-    (tmp_path / "b.jsonl").write_bytes(lines(more, flow(mode="observe")))
-    summary, _ = summed(tmp_path)
-    assert sorted(summary.groups) == [
-        ("api.x", "m", "observe"), ("api.x", "m", "repair"), ("api.x", "n", "repair"),
-    ]  # fmt: skip
-    group = summary.groups["api.x", "m", "repair"]
-    assert (group.flows, group.events, group.changed) == (2, 10, 4)
-    assert group.ends == {"complete": 1, "upstream-broke": 1}
-    assert group.fixes == {"id-missing": 5, "content-null": 3}
-    assert group.fixed == {"content-null": 2, "id-missing": 1}
 
 
 # -- what is printed -------------------------------------------------------------------

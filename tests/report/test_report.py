@@ -4,7 +4,6 @@ import errno
 import gzip
 import itertools
 import json
-import math
 import os
 import random
 import re
@@ -30,7 +29,6 @@ from llm_normalize.report import (
     charts,
     command,
     examples,
-    histogram,
     sentences,
     timeline,
 )
@@ -65,18 +63,6 @@ def page(found: collecting.Collected, notes: reader.Notes | None = None) -> str:
 # -- percentiles -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("part", [0.5, 0.9, 0.99])
-@pytest.mark.parametrize("size", [1, 2, 100, 20_000])
-def test_percentile_is_true_to_one_percent(size: int, part: float) -> None:
-    draw = random.Random(size)
-    times = histogram.Histogram()
-    drawn = sorted(round(draw.lognormvariate(6, 2), 1) + 0.1 for _ in range(size))
-    for each in drawn:
-        times.add(each)
-    true = drawn[max(0, math.ceil(part * size) - 1)]
-    assert times.at(part) == pytest.approx(true, rel=0.01)
-
-
 # -- time ------------------------------------------------------------------------------
 
 
@@ -100,18 +86,6 @@ def test_bucket_fits_the_span(seconds: int, span: int) -> None:
 
 def stamp(seconds: int) -> str:
     return text.moment(1_795_000_000 + seconds, "%Y-%m-%dT%H:%M:%SZ")
-
-
-@pytest.mark.parametrize(
-    "time", ["", "soon", "1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2" * 10**6,
-             "0001-01-01T00:00:00+23:00", "2026-13-01T00:00:00Z"],
-)  # fmt: skip
-def test_time_that_cannot_be_leaves_room_for_the_others(time: str) -> None:
-    line = timeline.Timeline()
-    assert line.add(time, "complete", 1, 1) is None
-    assert line.undated == 1
-    line.add(stamp(0), "complete", 1, 1)
-    assert len(line.buckets()[1]) == 1
 
 
 # -- examples --------------------------------------------------------------------------

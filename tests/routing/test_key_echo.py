@@ -40,9 +40,7 @@ def test_usual_spellings_are_found_in_long_answers(spelled: bytes) -> None:
     assert without(text, KEY, is_thorough=False) == b"a *** b"
 
 
-def test_answer_of_a_model_is_not_searched_for_rare_spellings(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_models_answer_is_not_searched_deeply(monkeypatch: pytest.MonkeyPatch) -> None:
     rare = b"NVAPI canary 4711"
     for status, body in ((200, rare), (401, b"***"), (302, b"***")):
         made = answered(rare)

@@ -59,9 +59,7 @@ def test_header_that_is_two_does_not_go_along() -> None:
 @pytest.mark.parametrize("version", ["HTTP/1.1", "HTTP/2.0"])
 @pytest.mark.parametrize("scheme", ["http", "https"])
 @pytest.mark.parametrize("mode", ["regular", "upstream:http://up.test:3128"])
-def test_request_names_the_server_that_it_goes_to(
-    version: str, scheme: str, mode: str
-) -> None:
+def test_request_names_its_own_server(version: str, scheme: str, mode: str) -> None:
     made = tflow.tflow()
     made.client_conn.proxy_mode = ProxyMode.parse(mode)
     made.request = http.Request.make("POST", f"{scheme}://a.test.:8443/x?key=own")

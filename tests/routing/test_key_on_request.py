@@ -59,19 +59,6 @@ def test_key_stands_in_the_headers_and_in_nothing_that_is_saved() -> None:
     assert made.get_state()["request"]["path"] == made.request.data.path
 
 
-def test_guard_is_put_in_place_once_and_taken_away_with_the_addon(proxy: Proxy) -> None:
-    before = http.HTTPFlow.get_state, http.HTTPFlow.copy
-    keyed()
-    guarded = http.HTTPFlow.get_state, http.HTTPFlow.copy
-    assert not {*guarded} & {*before}
-    keyed()
-    assert (http.HTTPFlow.get_state, http.HTTPFlow.copy) == guarded
-    proxy.addon.done()
-    assert (http.HTTPFlow.get_state, http.HTTPFlow.copy) == before
-    proxy.addon.done()
-    assert (http.HTTPFlow.get_state, http.HTTPFlow.copy) == before
-
-
 def test_guard_of_the_package_before_a_reload_guards_the_keys_of_the_next() -> None:
     keyed()
     spec = importlib.util.find_spec(GuardedKey.__module__)
@@ -124,21 +111,6 @@ def test_request_that_is_sent_elsewhere_brings_none() -> None:
         setattr(made.request, name, value)
         connected(made)
         assert "authorization" not in made.request.headers
-
-
-def test_no_more_is_known_of_a_flow_that_is_over() -> None:
-    key, made = keyed()
-    connected(made)
-    made.response = http.Response.make(200, KEY, {"x": KEY})
-    key.hide_in_head()
-    assert response_of(made).headers["x"] == "***"
-    key.take_off()
-    key.take_off()
-    assert made.request.headers["authorization"] == "***"
-    key.close()
-    key.close()
-    assert response_of(made).text == "***"
-    assert KEY not in repr(vars(key))
 
 
 def test_headers_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,9 +39,7 @@ def test_key_is_read_where_it_is_when_it_is_needed(
         ("file:/", "cannot be read"),
     ],
 )
-def test_what_is_no_place_of_a_key_is_refused_and_not_quoted(
-    text: str, why: str
-) -> None:
+def test_what_is_no_place_of_a_key_is_not_quoted(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=why) as caught:
         Keys.parse([f"a.test={text}"])
     assert str(caught.value).startswith("a.test: ")
@@ -62,9 +60,7 @@ def test_key_in_the_place_of_a_variable_is_not_quoted() -> None:
     assert KEY not in str(caught.value)
 
 
-def test_key_that_no_header_may_have_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_key_that_no_header_has_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_KEY", "two words")
     with pytest.raises(ValueError, match="a header may not have"):
         Secret.parse("env:A_KEY")
@@ -92,9 +88,7 @@ def test_host_has_its_key_and_no_other() -> None:
         ("", False),
     ],
 )
-def test_client_has_to_present_the_token_which_goes_no_further(
-    given: str, known: bool
-) -> None:
+def test_client_has_to_present_the_token_for_us(given: str, known: bool) -> None:
     request = tflow.tflow().request
     if given:
         request.headers["authorization"] = given

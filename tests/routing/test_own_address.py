@@ -25,42 +25,15 @@ def server() -> Iterator[Proxyserver]:
 
 
 LOOPBACK = (
-    *(
-        "localhost",
-        "LocalHost.",
-        "a.localhost",
-        "ip6-localhost",
-        "127.0.0.1",
-        "127.8.9.1",
-    ),
-    *(
-        "::1",
-        "[::1]",
-        "0:0:0:0:0:0:0:1",
-        "::ffff:127.0.0.1",
-        "[::ffff:7f00:1]",
-        "127.1",
-    ),
+    *("localhost", "LocalHost.", "a.localhost", "ip6-localhost", "127.0.0.1", "127.8.9.1"),
+    *("::1", "[::1]", "0:0:0:0:0:0:0:1", "::ffff:127.0.0.1", "[::ffff:7f00:1]", "127.1"),
     *("2130706433", "0x7f000001", "0177.0.0.1", "127.0.0.1.", "\uff11\uff12\uff17.1"),
-)
+)  # fmt: skip
 ELSEWHERE = (
-    *(
-        "",
-        "8.8.8.8",
-        "2001:db8::1",
-        "::ffff:8.8.8.8",
-        "evil.test",
-        "127.0.0.1.evil.test",
-    ),
-    *(
-        "localhost.evil.test",
-        "evillocalhost",
-        "127.0.0.1 evil.test",
-        "192.0.2.254",
-        "a" * 99,
-    ),
+    *("", "8.8.8.8", "2001:db8::1", "::ffff:8.8.8.8", "evil.test", "127.0.0.1.evil.test"),
+    *("localhost.evil.test", "evillocalhost", "127.0.0.1 evil.test", "192.0.2.254", "a" * 99),
     *("224.0.0.1", "ff02::1", "127.0.0.1\0", "999.0.0.1", "fe80::ffff%nowhere"),
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("host", LOOPBACK)
@@ -75,9 +48,7 @@ def test_other_hosts_are_elsewhere(host: str) -> None:
     assert not is_here(host)
 
 
-def test_this_machine_has_addresses_and_a_name_of_its_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_this_machine_has_addresses_and_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     for host in ("0.0.0.0", "[::]", "0"):
         assert not is_loopback(host)
         assert is_here(host)

@@ -65,17 +65,6 @@ def test_key_in_a_target_is_refused_and_not_quoted(url: str) -> None:
     assert "nvapi-key" not in str(caught.value)
 
 
-def test_first_route_that_fits_counts() -> None:
-    routes = Routes.parse(
-        ["api.openai.com:8443=https://a.test", "*.openai.com=https://b.test/v1"]
-    )
-    assert str(routes.target("api.openai.com", 8443)) == "https://a.test"
-    assert str(routes.target("api.openai.com", 443)) == "https://b.test/v1"
-    assert routes.target("other.test", 443) is None
-    assert routes.target(None, None) is None
-    assert Routes().target("a.test", 1) is None
-
-
 @pytest.mark.parametrize(
     ("texts", "why"),
     [

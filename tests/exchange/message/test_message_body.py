@@ -1,11 +1,9 @@
 import gzip
-from typing import Any
 
 import pytest
 
-from llm_normalize.exchange.message import message_body
 from llm_normalize.exchange.message.message_body import content_of
-from llm_normalize.wire.content_encoding import LARGEST, LargeBodyError
+from llm_normalize.wire.content_encoding import LARGEST
 from proxies import chat_flow, response_of
 
 MANY = b"[" + b"{}," * 50_000 + b"{}]"
@@ -29,32 +27,3 @@ def test_a_body_is_decoded_within_its_bound() -> None:
         content_of(request)
     response.raw_content = None
     assert content_of(response) == b""
-
-
-def test_a_body_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    looked = list[str]()
-
-    def looking(name: str) -> None:
-        act = getattr(message_body, name)
-
-        def counted(*given: Any) -> Any:
-            looked.append(name)
-            return act(*given)
-
-        monkeypatch.setattr(message_body, name, counted)
-
-    looking("decode")
-    looking("is_crowded")
-    request = chat_flow(request={"model": "m"}).request
-    assert content_of(request) is content_of(request) is request.raw_content
-    assert looked == ["decode", "is_crowded"]
-    for data, encoding in ((gzip.compress(bytes(LARGEST + 1)), "gzip"), (MANY, "")):
-        looked.clear()
-        request.headers["content-encoding"] = encoding
-        request.raw_content = data
-        for _ in range(3):
-            with pytest.raises(LargeBodyError):
-                content_of(request)
-        assert looked.count("decode") == 1
-    request.raw_content = b"{}"
-    assert content_of(request) == b"{}"

@@ -1,9 +1,7 @@
-import pytest
 from mitmproxy import http
 
 from llm_normalize.exchange.message.request_facts import (
     asked_of,
-    place_of,
     quoted,
     secrets_of,
 )
@@ -27,39 +25,11 @@ def test_every_key_in_the_query_is_secret_and_nothing_else_there() -> None:
     assert set(secrets_of(request_with({}, path))) == {"SECRET1", "SECRET2", "SECRET3"}
 
 
-def test_a_longer_secret_comes_before_what_it_contains() -> None:
-    # Masked in this order, no rest of it stays.
-    request = request_with({"api-key": "SECRET", "x-api-key": "SECRET-AND-MORE"})
-    assert secrets_of(request) == ("SECRET-AND-MORE", "SECRET")
-
-
 def test_words_of_a_provider_are_quoted_without_the_request() -> None:
     made = chat_flow(request={"model": "m", "messages": [{"content": "my canary"}]})
     assert quoted(made, "no\x1b: My canary, nvapi-key") == r"no\x1b: ***"
     made.request.raw_content = None  # it went by unread
     assert quoted(made, "no: my canary") == "***"
-
-
-@pytest.mark.parametrize(
-    ("url", "header", "place"),
-    [
-        ("http://a.test/", None, "a.test"),
-        ("https://a.test/", None, "a.test"),
-        ("https://a.test:443/", "a.test", "a.test"),
-        ("https://a.test:80/", None, "a.test:80"),
-        ("http://127.0.0.1:8000/", None, "127.0.0.1:8000"),
-        ("http://127.0.0.1:8000/", "b.test:8000", "b.test:8000"),
-        ("http://[::1]:8000/", None, "[::1]:8000"),
-        ("http://[::1]:8000/", "[::1]:8000", "[::1]:8000"),
-        ("https://[::1]/", None, "[::1]"),
-    ],
-)
-def test_host_has_its_port_unless_that_is_the_usual_one(
-    url: str, header: str | None, place: str
-) -> None:
-    request = http.Request.make("POST", url)
-    request.host_header = header
-    assert place_of(request) == place
 
 
 def test_what_a_request_that_cannot_be_read_asks_is_seen_in_its_answer() -> None:

@@ -100,35 +100,6 @@ def test_the_flow_record_says_it_all(clock: Clock) -> None:
     ]
 
 
-def test_what_was_changed_in_the_request_is_reported_before_the_end() -> None:
-    records: list[Record] = []
-    each = answer(records, observe=True)
-    each.request += [
-        ("b-fix", "dropped", "seed"),
-        ("a-fix", "changed", "max_tokens"),
-        ("b-fix", "dropped", "seed"),
-    ]
-    closed = each.close(200, "complete", 0, 0, 0)
-    assert [it["type"] for it in records] == ["request", "flow"]
-    assert records[0] == {
-        "type": "request",
-        "v": 1,
-        "flow": each.flow,
-        "host": "a.test",
-        "model": "m",
-        "fixes": ["b-fix", "a-fix"],
-        "dropped": ["seed"],
-        "changed": ["max_tokens"],
-        "mode": "observe",
-    }
-    assert closed["fixes"] == {}
-    assert each.metadata(closed, Snapshot())["request"][0] == [
-        "b-fix",
-        "dropped",
-        "seed",
-    ]
-
-
 def test_the_metadata_holds_what_the_view_shows(clock: Clock) -> None:
     each = answer()
     clock.tick(0.001)

@@ -47,15 +47,6 @@ def test_stream_that_was_right_came_as_it_left(proxy: Proxy) -> None:
     assert made.metadata[KEY]["received"] == []
 
 
-def test_observed_stream_left_as_it_came(proxy: Proxy) -> None:
-    proxy.set(normalize_mode="observe")
-    made = chat_flow()
-    proxy.stream(made, BAD)
-    reported = stored(made)
-    assert (reported.received, reported.sent, reported.is_observed) == (BAD, BAD, True)
-    assert reported.fixes == {"data-space-missing": 4}
-
-
 def test_usage_was_asked_for_though_that_was_not_sent(proxy: Proxy) -> None:
     asked = {"model": "mistral-7b", "stream": True}
     made = chat_flow(request=asked | {"stream_options": {"include_usage": True}})

@@ -12,12 +12,10 @@ from llm_normalize.exchange.request.adapted_request import (
     adapt,
     body_of,
     client_of,
-    key_of,
 )
-from llm_normalize.request.adaptation import LEARNED, Adaptation, HostAdaptations
+from llm_normalize.request.adaptation import Adaptation, HostAdaptations
 from llm_normalize.request.adaptations import ADAPTATIONS
 from llm_normalize.request.refusals.learned_rejections import Learned
-from llm_normalize.request.refusals.rejected_parameters import Change
 from proxies import HOST, chat_flow, fail, messages
 
 KEYED = {"model": "m", "prompt_cache_key": "k", "n": 1}
@@ -36,60 +34,11 @@ def adapted(
     return adapt(made, here, learned or Learned(), b"", observe=observe)
 
 
-def test_what_a_host_is_known_to_refuse_is_changed() -> None:
-    made = chat_flow(request=KEYED)
-    before = made.request.raw_content
-    assert adapted(made) == Adapted(
-        before or b"", [("prompt-cache-key-refused", "dropped", "prompt_cache_key")]
-    )
-    assert made.request.raw_content == b'{"model":"m","n":1}'
-    assert made.request.headers["content-length"] == "19"
-    assert adapted(made) is None
-
-
-@pytest.mark.parametrize("where", ["host", "header"])
-def test_host_is_known_by_its_address_or_its_header(where: str) -> None:
-    made = chat_flow(host="127.0.0.1:8000", request=KEYED)
-    assert adapted(made) is None
-    if where == "host":
-        made.request.host = HOST
-        made.request.headers["host"] = "127.0.0.1"
-    else:
-        made.request.headers["host"] = HOST
-    assert adapted(made)
-
-
-def test_what_is_wanted_for_a_host_is_changed_for_any_model() -> None:
-    asked = {"model": "llama", "stream_options": {"include_usage": True}}
-    made = chat_flow(host="127.0.0.1:8000", request=asked)
-    wanted = {"stream-options-refused"}
-    here = HostAdaptations.of(ADAPTATIONS, (made.request.host,), 8000, wanted)
-    found = adapt(made, here, Learned(), b"", observe=False)
-    assert found
-    assert found.edits == [("stream-options-refused", "dropped", "stream_options")]
-
-
 def test_observing_tells_and_leaves_the_request() -> None:
     made = chat_flow(request=KEYED)
     before = made.request.raw_content
     assert adapted(made, observe=True)
     assert made.request.raw_content == before
-
-
-def test_what_was_learned_is_left_out() -> None:
-    learned = Learned()
-    made = chat_flow(host="a.test", request={"model": "m", "seed": 7, "top_k": 1})
-    key = key_of(made.request, {"model": "m"}, b"")
-    assert key == ("a.test", 443, "m", b"")
-    learned.add(key, [Change(("seed",)), Change(("store",))])
-    found = adapted(made, learned)
-    assert found
-    assert found.edits == [(LEARNED, "dropped", "seed")]
-    assert made.request.raw_content == b'{"model":"m","top_k":1}'
-    for again in ({"model": "m", "seed": 7}, {"model": "other", "seed": 7}):
-        made = chat_flow(host="a.test", request=again)
-        skipped = (LEARNED,) if again["model"] == "m" else ()
-        assert adapted(made, learned, but=skipped) is None
 
 
 def test_body_that_is_compressed_stays_so() -> None:

@@ -89,12 +89,6 @@ def test_which_answers_are_not_ready(
 # -- where is asked ----------------------------------------------------------------
 
 
-def test_host_that_answered_is_asked(proxy: Proxy, status: Status) -> None:
-    assert fetched(proxy, accepted())
-    assert one(status).url == f"https://{HOST}{STATUS}{NAME}"
-    assert (one(status).method, one(status).raw_content) == ("GET", b"")
-
-
 @pytest.mark.parametrize("host", ["nim.test", "nim.test:8443", "[::1]:8443"])
 @pytest.mark.parametrize("name", ["nim.test", "kept.test"])
 def test_host_and_port_are_those_of_the_request(

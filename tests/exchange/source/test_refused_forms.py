@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from exchange.source.second_answers import SecondAnswers
-from llm_normalize.exchange.source.retry import MAX_RETRIES
 from llm_normalize.mitm.second_request import Reply
 from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.request.adaptation import CHAT, LEARNED, Adaptation, RequestExample
@@ -27,21 +26,6 @@ CHANGING = [
     for example in each.examples
     if example.changes
 ]
-EVERYTHING: Any = {
-    "model": "m",
-    "max_tokens": 9,
-    "temperature": 1,
-    "top_p": 1,
-    "reasoning_effort": "low",
-    "parallel_tool_calls": True,
-    "messages": [
-        {"role": "system", "content": "a"},
-        {"role": "user", "content": "b"},
-        {"role": "user", "content": "c"},
-        {"role": "assistant", "content": ""},
-        {"role": "system", "content": "d"},
-    ],
-}
 
 
 def refused(body: Any, words: bytes, status: int = 400, **more: Any) -> Any:
@@ -104,16 +88,6 @@ def test_request_is_sent_again_in_the_form_that_is_asked_for(
     }
     proxy.set(normalize_skip=[*known, each.name])
     assert sent(proxy, example.before) == {"model": "m", **example.before}
-
-
-def test_hostile_words_cannot_loop(proxy: Proxy, upstream: SecondAnswers) -> None:
-    limits = [
-        b'{"error":{"message":"max_tokens must be at most %d"}}' % n
-        for n in range(8, 1, -1)
-    ]
-    upstream.replies = [Reply(400, "", JSON, each) for each in limits[1:]]
-    assert play(proxy, refused(EVERYTHING, limits[0])).status_code == 400
-    assert len(upstream.asked) == MAX_RETRIES
 
 
 def test_form_that_is_known_to_be_wanted_is_sent_at_once(proxy: Proxy) -> None:
@@ -192,40 +166,6 @@ def test_signature_of_a_call_is_put_back(proxy: Proxy, upstream: SecondAnswers) 
     assert play(proxy, refused(HISTORY, words)).status_code == 200
     (again,) = upstream.asked
     assert loads(again.content or b"")["messages"][1]["tool_calls"] == [CALL | SIGNED]
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"normalize_gate": "file:gate"},
-        {"normalize_mode": "observe"},
-        {"normalize_skip": ["parameter-learned"]},
-    ],
-)
-def test_where_nothing_is_put_back_nothing_is_remembered(
-    proxy: Proxy, tmp_path: Path, options: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "gate").write_text("token", "utf-8")
-    (tmp_path / "gate").chmod(0o600)
-    monkeypatch.chdir(tmp_path)
-    proxy.set(**options)
-    made = chat_flow(request={"model": "m", "stream": True})
-    made.request.headers["authorization"] = "Bearer token"
-    proxy.addon.requestheaders(made)
-    proxy.stream(
-        made,
-        wire(
-            [
-                chunk({"reasoning_content": "Hm."}),
-                chunk({"content": "Hi"}),
-                chunk({}, finish="stop"),
-                DONE,
-            ]
-        ),
-    )
-    answers = proxy.addon._answers._replacements.learned.answers
-    assert (answers.size == 0) is bool(options)
 
 
 # -- words that ask for nothing known ---------------------------------------------------

@@ -1,4 +1,3 @@
-import gzip
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from llm_normalize.mitm.second_request import Reply, UpstreamError
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.request.refusals.learned_rejections import Learned
 from llm_normalize.wire.json_text import dumps, loads
-from proxies import BAD_BODY, GOOD_BODY, Proxy, broken, chat_flow, messages, response_of
+from proxies import GOOD_BODY, Proxy, broken, chat_flow, messages, response_of
 
 SEED = b'{"error":{"message":"Unknown parameter: \'seed\'"}}'
 STORE = b'{"error":{"message":"Unknown parameter: \'store\'"}}'
@@ -30,54 +29,6 @@ def play(proxy: Proxy, made: Any) -> Any:
     proxy.addon.responseheaders(made)
     proxy.respond(made)
     return response_of(made)
-
-
-def test_answer_takes_the_place_of_the_refusal(
-    proxy: Proxy, upstream: SecondAnswers
-) -> None:
-    upstream.replies = [Reply(200, "OK", JSON, dumps(BAD_BODY))]
-    made = refused()
-    response = play(proxy, made)
-    message = loads(response.content)["choices"][0]["message"]
-    assert (response.status_code, message["content"]) == (200, "")
-    assert made.request.content == b'{"model":"m","store":true,"stream":false}'
-    assert made.metadata[KEY]["request"] == [["parameter-learned", "dropped", "seed"]]
-    assert made.comment.endswith("request: seed dropped")
-    request, flow = proxy.records("request") + proxy.records("flow")
-    assert request["dropped"] == ["seed"]
-    assert (flow["status"], flow["fixes"]) == (200, {"content-null": 1})
-
-
-def test_request_is_the_clients_but_for_its_body(
-    proxy: Proxy, upstream: SecondAnswers
-) -> None:
-    upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
-    made = refused()
-    url, headers = made.request.url, made.request.headers.copy()
-    play(proxy, made)
-    (request,) = upstream.asked
-    assert (request.method, request.url) == ("POST", url)
-    assert request.headers["authorization"] == headers["authorization"]
-    assert upstream.bodies == [{"model": "m", "store": True, "stream": False}]
-
-
-def test_each_refusal_is_answered_until_none_is_left(
-    proxy: Proxy, upstream: SecondAnswers
-) -> None:
-    upstream.replies = [
-        Reply(422, "No", JSON, gzip.compress(STORE)),
-        Reply(200, "OK", JSON, dumps(GOOD_BODY)),
-    ]
-    upstream.replies[0].headers = [*JSON, ("content-encoding", "gzip")]  # type: ignore[union-attr]
-    assert play(proxy, refused()).status_code == 200
-    assert upstream.bodies[-1] == {"model": "m", "stream": False}
-    # The next request is right at once.
-    made = refused()
-    response, made.response = made.response, None
-    proxy.addon.requestheaders(made)
-    proxy.addon.request(made)
-    assert made.request.content == b'{"model":"m","stream":false}'
-    made.response = response
 
 
 FAILED = Reply(500, "", JSON, b'{"error":{"message":"Internal server error"}}')
@@ -171,9 +122,7 @@ def test_client_that_leaves_gets_nothing_and_nothing_is_learned(
     assert loads(again.request.content) == ASKED
 
 
-def test_observing_tells_what_would_be_dropped(
-    proxy: Proxy, upstream: SecondAnswers
-) -> None:
+def test_observing_tells_what_would_go(proxy: Proxy, upstream: SecondAnswers) -> None:
     proxy.set(normalize_mode="observe")
     made = refused()
     before = made.request.content

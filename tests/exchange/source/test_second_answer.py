@@ -123,20 +123,6 @@ def test_stream_takes_the_place_of_a_refusal(
     assert (record["status"], record["end"]) == (200, "complete")
 
 
-def test_body_takes_the_place_of_a_refusal(
-    proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client_stream = first(monkeypatch)
-    body = dumps(GOOD_BODY)
-    replies.append(Reply(200, "OK", JSON, body))
-    made = refused()
-    response = play(proxy, made)
-    assert client_stream.received == body
-    response.raw_content = client_stream.received
-    proxy.addon.response(made)
-    assert response.content.startswith(b"data: ")
-
-
 @pytest.mark.parametrize("is_reloaded", [False, True])
 def test_client_that_leaves_meanwhile_is_recorded(
     proxy: Proxy,

@@ -142,14 +142,3 @@ def test_what_is_not_translated_takes_no_form_of_chat(
     assert play(proxy, [system, user], words).status_code == 200
     (again,) = upstream.bodies
     assert again == {"model": "m", "input": [user], "instructions": "Be terse."}
-
-
-def test_what_chat_is_known_to_want_changes_no_other_request(proxy: Proxy) -> None:
-    proxy.set(normalize_translate=["off"])
-    parts = [{"type": "text", "text": "Hi"}]
-    asked = {"model": "mistral", "messages": [{"role": "user", "content": parts}]}
-    made = chat_flow(host=HOST, path="/v1/messages", request=asked)
-    made.response, before = None, made.request.content
-    proxy.addon.requestheaders(made)
-    proxy.addon.request(made)
-    assert made.request.content == before

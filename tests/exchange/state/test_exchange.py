@@ -1,28 +1,12 @@
 import json
 from pathlib import Path
 
-import pytest
-
-from llm_normalize.exchange.state.exchange import Exchange
-from llm_normalize.routing.routes import Routed, Target
 from proxies import BAD, GOOD, HOST, Proxy, chat_flow, connected, response_of
 
 OPENAI = "api.openai.com"
 
 
-@pytest.mark.parametrize("method", ["POST", "GET"])
-@pytest.mark.parametrize("scheme", ["workers-ai:https", "https"])
-def test_only_a_post_to_a_native_target_is_native(method: str, scheme: str) -> None:
-    exchange = Exchange(chat_flow(method=method, path="/v1/other"))
-    target = Target.parse(f"{scheme}://there.test")
-    exchange.route = Routed.send(exchange.flow.request, target)
-    assert exchange.is_native is (method == "POST" and scheme.startswith("workers"))
-    assert exchange.is_chat is exchange.is_native
-
-
-def test_request_that_waits_at_a_reload_keeps_its_route_and_its_model(
-    tmp_path: Path,
-) -> None:
+def test_request_that_waits_at_a_reload_keeps_its_route(tmp_path: Path) -> None:
     """The next addon repairs the answer, and the flow shows what was asked."""
     made = chat_flow(host=OPENAI, request={"model": "gpt-4o", "stream": True})
     answer, made.response = made.response, None
@@ -49,9 +33,7 @@ def test_request_that_waits_at_a_reload_keeps_its_route_and_its_model(
     assert made.metadata.keys() == {"llm_normalize"}
 
 
-def test_flow_without_route_or_other_model_has_nothing_to_hand_over(
-    tmp_path: Path,
-) -> None:
+def test_flow_without_a_route_has_nothing_to_hand_over(tmp_path: Path) -> None:
     made = chat_flow(host=HOST)
     with Proxy(tmp_path) as proxy:
         proxy.addon.requestheaders(made)

@@ -4,7 +4,6 @@ from typing import Any
 import pytest
 from mitmproxy import contentviews, http
 from mitmproxy.flow import Error
-from mitmproxy.utils import emoji
 
 from llm_normalize.exchange.state.running_answer import RunningAnswer
 from llm_normalize.exchange.state.settings import Settings
@@ -72,26 +71,6 @@ def test_what_runs_is_shown_and_more_of_it_when_it_has_doubled(
     assert len(response_of(made).raw_content or b"") == 72
     running.store(running.close(Stats(), 200, "complete"))
     assert made.metadata[KEY]["end"] == "complete"
-
-
-@pytest.mark.parametrize(
-    ("observe", "said", "mark"),
-    [
-        (False, "4 of 4 events repaired", ":wrench:"),
-        (True, "4 of 4 events would be repaired", ":mag:"),
-    ],
-)
-def test_list_of_flows_says_what_was_repaired(
-    observe: bool, said: str, mark: str
-) -> None:
-    made = chat_flow()
-    running = streaming(made, observe=observe)
-    assert running.rewriter is not None
-    running.rewriter.read(BAD)
-    running.store(running.close(Stats(), 200, "complete"))
-    assert made.comment == f"normalize: {said} (data-space-missing 4)"
-    assert made.marked == mark
-    assert emoji.emoji[mark]
 
 
 @pytest.mark.parametrize(

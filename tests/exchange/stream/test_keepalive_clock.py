@@ -206,9 +206,7 @@ def test_mitmproxy_that_lacks_a_part_is_reported(
 
 
 @pytest.mark.parametrize("kills", [False, True])
-def test_break_after_a_finish_is_an_end_unless_somebody_wants_it(
-    sent: Sent, *, kills: bool
-) -> None:
+def test_break_after_a_finish_is_mostly_an_end(sent: Sent, *, kills: bool) -> None:
     made, flow = rewriter(), chat_flow()
     made.read(wire([TEXT, STOP]) + b'data: {"usage":')
     broken(flow, Error.KILLED_MESSAGE if kills else "server closed connection")

@@ -29,9 +29,7 @@ def test_nothing_is_known_of_nothing() -> None:
     assert not learned.knows("a.test", 443)
 
 
-def test_the_pair_that_was_asked_for_longest_ago_goes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_pair_asked_for_longest_ago_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PAIRS", 2)
     learned = Learned()
     first, second, third = ((f"{name}.test", 443, "m", ME) for name in "abc")

@@ -2,12 +2,10 @@
 
 import json
 from itertools import product
-from typing import Any
 
 import pytest
 
 from llm_normalize.request.refusals.refusal_parser import refusal_of
-from llm_normalize.request.refusals.rejected_parameters import apply, changes_for
 
 # What says it without naming content, by who says it.
 UNNAMED = [
@@ -111,22 +109,3 @@ def test_no_words_hide_others() -> None:
     for words, other in product(UNNAMED, OF_OTHERS):
         assert refuses_parts(f"{other}: {words}"), other
         assert refuses_parts(f"{words}: {other}"), other
-
-
-def test_parts_of_every_role_are_joined_where_all_are_text() -> None:
-    text = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
-    image = {"type": "image_url", "image_url": {"url": "https://a.test/b.png"}}
-    roles = ("system", "developer", "user", "assistant", "tool", "function")
-    body: dict[str, Any] = {
-        "messages": [
-            *({"role": role, "content": text} for role in roles),
-            {"role": "user", "content": [*text, image]},
-        ]
-    }
-    error = {"error": {"message": UNNAMED[0]}}
-    refusal = refusal_of(json.dumps(error).encode())
-    # Of a request that is translated, the image would go, too.
-    for change in changes_for(refusal, body, forms=()):
-        apply(change, body)
-    joined = [each["content"] for each in body["messages"]]
-    assert joined == ["a\nb"] * len(roles) + [[*text, image]]

@@ -28,9 +28,7 @@ PATH = "/models/acme/v1/responses"
         '{"error":{"message":"model m is only supported in v1/chat/completions"}}',
     ],
 )
-def test_answer_that_speaks_of_nothing_in_the_request_is_about_the_path(
-    body: str,
-) -> None:
+def test_answer_about_nothing_in_the_request_is_about_the_path(body: str) -> None:
     assert is_path_missing(404, body.encode(), PATH, "m-70b")
 
 

@@ -1,8 +1,4 @@
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,14 +30,7 @@ def flat(message: str) -> Any:
 # What providers have said, with words of the request replaced.
 NAMED: list[tuple[Any, list[str]]] = [
     # NVIDIA NIM
-    (
-        {
-            "message": "Validation: Unsupported parameter(s): reasoning_budget",
-            "type": "Bad Request",
-            "code": 400,
-        },
-        ["reasoning_budget"],
-    ),
+    ({"message": "Validation: Unsupported parameter(s): reasoning_budget", "type": "Bad Request", "code": 400}, ["reasoning_budget"]),
     ({"detail": "Validation: Unsupported parameter(s): `a_b`, `c`"}, ["a_b", "c"]),
     (b"Validation: Unsupported parameter(s): `tool_stream`", ["tool_stream"]),
     (
@@ -77,35 +66,14 @@ NAMED: list[tuple[Any, list[str]]] = [
         },
         ["messages.0.ChatCompletionUserMessageParam._db_id"],
     ),
-    (
-        b"[{'loc': ('body', 'seed'), 'msg': 'extra fields not permitted', 'type': 'x'}]",
-        ["seed"],
-    ),
+    (b"[{'loc': ('body', 'seed'), 'msg': 'extra fields not permitted', 'type': 'x'}]", ["seed"]),
     # Mistral
     ({"detail": [detail("store"), detail("seed")]}, ["store", "seed"]),
     ({"object": "error", "message": {"detail": [detail("seed")]}}, ["seed"]),
-    (
-        {"object": "Error", "detail": [detail("tools")], "message": [detail("tools")]},
-        ["tools"],
-    ),
-    (
-        {"message": json.dumps({"detail": [detail("frequency_penalty")]})},
-        ["frequency_penalty"],
-    ),
-    (
-        {"detail": [detail("messages", 31, "assistant", "reasoning_content")]},
-        ["messages.31.assistant.reasoning_content"],
-    ),
-    (
-        {
-            "detail": [
-                detail(
-                    "seed", kind="value_error.extra", msg="extra fields not permitted"
-                )
-            ]
-        },
-        ["seed"],
-    ),
+    ({"object": "Error", "detail": [detail("tools")], "message": [detail("tools")]}, ["tools"]),
+    ({"message": json.dumps({"detail": [detail("frequency_penalty")]})}, ["frequency_penalty"]),
+    ({"detail": [detail("messages", 31, "assistant", "reasoning_content")]}, ["messages.31.assistant.reasoning_content"]),
+    ({"detail": [detail("seed", kind="value_error.extra", msg="extra fields not permitted")]}, ["seed"]),
     # Groq
     (error("property 'store' is unsupported, did you mean 'stop'?"), ["store"]),
     (error("property 'reasoning' is unsupported"), ["reasoning"]),
@@ -130,18 +98,10 @@ NAMED: list[tuple[Any, list[str]]] = [
             "messages.4.assistant.reasoning_content",
         ],
     ),
-    (
-        flat("messages.2.assistant.x: property 'x' is unsupported"),
-        ["messages.2.assistant.x"],
-    ),
+    (flat("messages.2.assistant.x: property 'x' is unsupported"), ["messages.2.assistant.x"]),
     (flat("error: property 'x' is unsupported"), ["x"]),
     # OpenAI and Azure
-    (
-        error(
-            "Unknown parameter: 'x'.", param="messages[2].x", code="unknown_parameter"
-        ),
-        ["messages.2.x"],
-    ),
+    (error("Unknown parameter: 'x'.", param="messages[2].x", code="unknown_parameter"), ["messages.2.x"]),
     (
         error(
             "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
@@ -163,14 +123,8 @@ NAMED: list[tuple[Any, list[str]]] = [
     (error("Unrecognized request arguments supplied: a, b_c"), ["a", "b_c"]),
     (error("Unknown parameter: 'reasoning'."), ["reasoning"]),
     # xAI
-    (
-        {"code": "x", "error": "Argument not supported on this model: presencePenalty"},
-        ["presencePenalty"],
-    ),
-    (
-        {"error": "Model grok-4 does not support parameter reasoningEffort."},
-        ["reasoningEffort"],
-    ),
+    ({"code": "x", "error": "Argument not supported on this model: presencePenalty"}, ["presencePenalty"]),
+    ({"error": "Model grok-4 does not support parameter reasoningEffort."}, ["reasoningEffort"]),
     # Gemini
     (
         [
@@ -197,85 +151,18 @@ NAMED: list[tuple[Any, list[str]]] = [
     ),
     (error('json: unknown field "store"'), ["store"]),
     (error("unknown field `store`, expected one of `stop`, `seed`"), ["store"]),
-    (
-        error("Additional properties are not allowed ('a', 'b' were unexpected)"),
-        ["a", "b"],
-    ),
+    (error("Additional properties are not allowed ('a', 'b' were unexpected)"), ["a", "b"]),
     (error("create() got an unexpected keyword argument 'user'"), ["user"]),
     (error("The following parameters are not supported: 'a', 'b'"), ["a", "b"]),
     (error("gemini does not support parameters: ['seed', 'n']"), ["seed", "n"]),
     (error("`logit_bias` is not supported with this model"), ["logit_bias"]),
     ({"error": {"metadata": {"raw": json.dumps(error("Unknown field: a"))}}}, ["a"]),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("body", "expected"), NAMED, ids=str)
 def test_what_a_refusal_names(body: Any, expected: list[str]) -> None:
     assert reported(body) == expected
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b"\xff",
-        b"[" * 500,
-        {},
-        7,
-        error("Invalid value for 'temperature': must be at most 2"),
-        error("Missing required parameter: 'messages[0].content'.", param="messages"),
-        error(
-            "This model's maximum context length is 8192 tokens, not max_tokens 9000"
-        ),
-        error(
-            "Unsupported value: 'temperature' does not support 0.2 with this model.",
-            param="temperature",
-            code="unsupported_value",
-        ),
-        error(
-            "messages with role 'tool' must follow 'tool_calls'", param="messages.[3]"
-        ),
-        error("The model `x` does not exist", code="model_not_found"),
-        error("seed must be a positive integer"),
-        error("Incorrect API key provided: sk-1. Unknown."),
-        error("chat_template is broken for Mistral tokenizers."),
-        {"detail": [detail("seed", kind="int_parsing", msg="should be an integer")]},
-        {"detail": [{"loc": ["body"], "type": "extra_forbidden"}]},
-        # what is echoed
-        {"detail": "no", "input": "Unknown parameter: 'seed'"},
-        {"detail": "no", "body": {"error": "Unknown parameter: 'seed'"}},
-    ],
-    ids=str,
-)
-def test_what_names_nothing(body: Any) -> None:
-    assert reported(body) == []
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "messages[0].role: unknown variant `developer`, expected one of `system`, `user`",
-        "invalid parameter 'messages[0].role': invalid role 'developer', must be one of",
-        "developer is not one of ['system', 'assistant'] - 'messages.[6].role'",
-        "Unexpected message role.",
-        "Jinja Exception: Unexpected message role.",
-        "chat template rejected the request: Unexpected message role.",
-        "[1214] Incorrect role information",
-        "角色信息不正确",
-        "Only user, assistant and system roles are supported!",
-        "Conversation roles must alternate user/assistant/user/assistant/...",
-        "Input tag 'developer' found using 'role' does not match any of the expected tags",
-        "Invalid value: 'developer'. Supported values are: 'system', 'assistant'",
-        "'messages.0' : discriminator property 'role' has invalid value",
-        "This model does not support developer messages",
-        "The developer role is not supported by this endpoint",
-        "'role' must be one of 'system', 'assistant', 'tool', or 'function'",
-        "Roles other than system, user and assistant are not supported",
-        "System role not supported",
-    ],
-)
-def test_role_that_is_unknown(message: str) -> None:
-    assert refusal_of(json.dumps(error(message)).encode()).developer
 
 
 ROLE = "Input should be 'system', 'user', 'assistant', 'function' or 'tool'"
@@ -412,25 +299,6 @@ def test_of_many_texts_the_first_are_read(size: int) -> None:
     assert reported([{"m": rest[:24]}, {"m": rest[:24]}, {"m": rest[:24]}, said]) == []
 
 
-# Each made the work grow with the square of the text: seconds for 64 KiB.
-HOSTILE = ["unknown parameter" + " " * 4000, "a[" * 2000, "'loc': (" * 500]
-
-
-def test_work_on_what_is_hostile_is_bounded() -> None:
-    # Five times as many took minutes once; a second is enough for these.
-    code = (
-        "import json\n"
-        "from llm_normalize.request.refusals.refusal_parser import refusal_of\n"
-        f"for text in {HOSTILE!r} * 4:\n"
-        "    refusal_of(json.dumps([text] * 15).encode())\n"
-    )
-    path = str(Path(__file__).parents[3] / "addon")
-    child = [sys.executable, "-c", code]
-    subprocess.run(
-        child, check=True, timeout=20, env={**os.environ, "PYTHONPATH": path}
-    )
-
-
 # -- what repeats the request -----------------------------------------------------------
 
 SAYS = "Unsupported parameter(s): guardrails"
@@ -498,31 +366,6 @@ def test_object_of_a_request_that_is_too_large_names_nothing() -> None:
     assert refusal_of(data, found, words=False) == Refusal()
 
 
-@pytest.mark.parametrize(
-    ("own", "message"),
-    [
-        ({"model": f"m {SAYS}"}, f"There is no model m {SAYS}"),
-        (
-            {"model": "`guardrails` is not supported with m"},
-            "No `guardrails` is not supported with m.",
-        ),
-        (
-            {"reasoning_effort": "guardrails"},
-            "'guardrails' is not supported with this model",
-        ),
-        ({"service_tier": "guardrails"}, "Unsupported option: guardrails"),
-        ({"messages": [{"role": "guardrails"}]}, "Unsupported input: 'guardrails'"),
-    ],
-)
-def test_name_that_a_client_chooses_names_nothing(
-    own: dict[str, Any], message: str
-) -> None:
-    data = json.dumps(error(message)).encode()
-    request = {"model": "m", "guardrails": {}, **own}
-    assert refusal_of(data, Echo(json.dumps(request).encode())) == Refusal()
-    assert refusal_of(data, Echo(b'{"model": "m"}')) != Refusal()
-
-
 @pytest.mark.parametrize(("body", "expected"), NAMED, ids=str)
 def test_long_prompt_hides_no_refusal(body: Any, expected: list[str]) -> None:
     prompt = (
@@ -534,21 +377,22 @@ def test_long_prompt_hides_no_refusal(body: Any, expected: list[str]) -> None:
     assert [".".join(path) for path in paths] == expected
 
 
-def test_without_words_only_fields_for_names_count() -> None:
-    for body, expected in NAMED:
-        data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        found = [".".join(path) for path in refusal_of(data, words=False).paths]
-        text = data.decode()
-        has_fields = '"loc": [' in text or 'unknown_parameter"' in text
-        has_fields |= '"unsupported_parameter"' in text
-        assert found == (expected if has_fields else []), body
-    role = error("invalid role 'developer'")
-    assert refusal_of(json.dumps(role).encode(), words=False) == Refusal()
-
-
 @pytest.mark.unmeasured
 @pytest.mark.parametrize(
-    "part", ["a", "a.", "a -> ", "a, ", "a and ", " ", "'", "[", "('messages.1' : "]
+    "part",
+    [
+        "a",
+        "a.",
+        "a -> ",
+        "a, ",
+        "a and ",
+        " ",
+        "'",
+        "[",
+        "a[",
+        "'loc': (",
+        "('messages.1' : ",
+    ],
 )
 def test_work_grows_with_the_text_alone(part: str) -> None:
     def make(times: int) -> bytes:
