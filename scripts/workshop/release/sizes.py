@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 47_473, "scripts": 8_256, "tests": 61_208}
+BUDGETS = {"addon": 48_363, "scripts": 8_108, "tests": 58_192}
 """Code lines: without blanks, comments and docstrings."""
-MODULES = 630
+MODULES = 642
 """Modules of the addon."""
 _NO_CODE = {
     tokenize.COMMENT,
