@@ -21,7 +21,6 @@ from judge import messages_form, responses
 from llm_normalize import conformance
 from llm_normalize.capture.rerun import repair
 from llm_normalize.chat.state.stream_state import Asked
-from llm_normalize.exchange.request.native_answer import NativeAnswer
 from llm_normalize.fixes import FIXES
 from llm_normalize.protocols import PROTOCOLS
 from llm_normalize.repair.engine.body import repair_body
@@ -61,6 +60,9 @@ def native_run(
     folder: Path, response: bytes, info: dict[str, Any]
 ) -> tuple[bytes, set[str]]:
     """The same of an answer in its client's own protocol, but for the response."""
+    # It imports mitmproxy, which the rest of these tests does without.
+    from llm_normalize.exchange.request.native_answer import NativeAnswer  # noqa: PLC0415
+
     (protocol,) = (each for each in PROTOCOLS if each.name == info["protocol"])
     asked = asked_of(info)
     made = repair(
