@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 47_473, "scripts": 8_256, "tests": 61_208}
+BUDGETS = {"addon": 47_481, "scripts": 8_256, "tests": 61_317}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 630
 """Modules of the addon."""
