@@ -222,7 +222,8 @@ def _read_stamp(folder: Path, wanted: str) -> dict[str, Any]:
     try:
         stamp = json.loads((folder / STAMP).read_text(encoding="utf-8"))
         link = _uv.program(folder, "python").resolve(strict=True)
-        kept = {"folder": str(folder), "link": str(link)}.items() <= stamp.items()
+        place = str(folder.resolve())  # a link to an environment will do
+        kept = {"folder": place, "link": str(link)}.items() <= stamp.items()
         kept = kept and wanted in ("", stamp["wanted"]) and bool(dict(stamp["holds"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
@@ -259,10 +260,14 @@ def environment(
         what = f"making {folder}"
         if stamp:
             # Completed in place: someone's mitmdump may be running in it.
+            if folder.is_symlink():
+                raise _uv.SetupError(
+                    f"{folder} is a link to {folder.resolve()}, which lacks packages that "
+                    "this checkout pins: start the same script there, or remove the link."
+                )
             what = f"other packages are pinned now, updating {folder.name}"
             if not digests.keys() <= held.keys():
                 what = f"adding the packages for {names[-1]} to {folder.name}"
-            (folder / STAMP).unlink()
         say(f"llm_normalize: {what}")
         uv = uv_or_none()
         if not stamp:
@@ -271,10 +276,37 @@ def environment(
             stamp = {"folder": str(folder), "link": link, "wanted": wanted}
         requirements = folder / "requirements.txt"
         requirements.write_text(pinned(*names), encoding="utf-8")
-        _install(folder, requirements, names, uv)
+        with _unstamped(folder):
+            _install(folder, requirements, names, uv)
         text = json.dumps({**stamp, "holds": {**held, **digests}}, indent=1)
         (folder / STAMP).write_text(text, encoding="utf-8")
     return _uv.program(folder, "python")
+
+
+@contextlib.contextmanager
+def _unstamped(folder: Path) -> Iterator[None]:
+    """Take the stamp away meanwhile; after an error it comes back if nothing is gone.
+
+    That is the rule: uv and pip fetch everything before they change anything.
+    """
+    stamp, before = folder / STAMP, _installed(folder)
+    text = stamp.read_text(encoding="utf-8") if stamp.exists() else ""
+    if text:
+        stamp.unlink()
+    try:
+        yield
+    except _uv.SetupError:
+        if text and before <= _installed(folder):
+            stamp.write_text(text, encoding="utf-8")
+            say(
+                f"  {folder.name} still has what it had: what started before still does."
+            )
+        raise
+
+
+def _installed(folder: Path) -> set[Path]:
+    """Return what says which packages the environment in *folder* has."""
+    return set(folder.glob("[Ll]ib*/**/site-packages/*.dist-info"))
 
 
 def _install(

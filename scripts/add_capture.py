@@ -15,7 +15,7 @@ def parse(given: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         allow_abbrev=False,
         description=(
-            "Make a folder of each answer to a chat completion in files of saved flows: "
+            "Make a folder of each answer of a model in files of saved flows: "
             "the answer, its repaired form, and the request. Keys, ids, and what a "
             "provider echoes of the request are replaced; the request is not in it."
         ),

@@ -106,7 +106,7 @@ def _watch(made: list[Any], balancer: Any) -> None:
 def main() -> int:
     """Do what was asked for and return the exit code."""
     flags, arguments = parse(sys.argv[1:])
-    _bootstrap.ensure()
+    _bootstrap.ensure(_bootstrap.RUNTIME)
     from workshop.child import guarded  # noqa: PLC0415 - it needs the environment
 
     return guarded(lambda: serve(flags, arguments))

@@ -39,7 +39,7 @@ def run(paths: Sequence[Path], where: Path, only: str, *, fill: bool) -> int:
         else:
             print(f"flow {name}: {note}")
     if not made:
-        print("there is no answer to a chat completion in these flows", file=sys.stderr)
+        print("there is no answer of a model in these flows", file=sys.stderr)
         return _NOTHING
     failed = [folder for folder in made if not _has_the_form(folder)]
     print(

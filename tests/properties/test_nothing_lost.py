@@ -33,7 +33,13 @@ GOES: dict[str, set[str]] = {
     "the envelope is the same on all chunks": ENVELOPE,
     "padding": {"obfuscation", "p"},
     "numbered anew": {"index"},
-    "said once, in OpenAI's word": {"role", "type", "finish_reason", "name"},
+    "said once, in OpenAI's word": {
+        "role",
+        "type",
+        "finish_reason",
+        "stop_reason",
+        "name",
+    },
     "the provider's word beside a finish reason that is dropped": {
         "native_finish_reason"
     },

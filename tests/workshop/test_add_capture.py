@@ -84,6 +84,32 @@ def test_folders_run_as_tests_at_once(
     assert [about.get("ended", True) for about in abouts] == [True, False]
 
 
+@pytest.mark.parametrize(
+    ("protocol", "name"), [("messages", "tool-call"), ("responses", "text")]
+)
+def test_answer_in_its_clients_protocol_is_held_to_that_protocol(
+    tmp_path: Path, protocol: str, name: str, captures: Path
+) -> None:
+    kept = captures / "vllm" / protocol / name
+    request = {"model": "m", "stream": True, "stop_sequences": ["x"], "user": "u"}
+    flow = chat_flow(path=f"/v1/{protocol}", request=request)
+    cut = chat_flow(path=f"/v1/{protocol}", request=request)
+    received = (kept / "response.sse").read_bytes()
+    with Proxy(tmp_path) as proxy, (tmp_path / "flows").open("wb") as file:
+        sent = proxy.stream(flow, received)
+        assert proxy.addon.rerun_command([flow])[1][-1] == "the same"
+        proxy.addon.responseheaders(cut)
+        proxy.feed(cut, received[:700])
+        broken(cut, "connection closed")
+        proxy.addon.error(cut)
+        FlowWriter(file).add(flow)
+        FlowWriter(file).add(cut)
+    assert sent != received
+    done = add(tmp_path, "flows", "-o", "report")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "2 of 2 have the form that OpenAI gives them" in done.stdout
+
+
 @pytest.mark.usefixtures("flows")
 def test_what_is_beyond_repair_fails_and_says_where_to_look(
     tmp_path: Path, added: Callable[..., tuple[int, str, str]]

@@ -191,6 +191,21 @@ def test_symlink_in_place_of_the_environment_is_not_followed(
     assert kept.exists()
 
 
+def test_linked_environment_is_used_as_it_is_or_left_alone(
+    venv: Any, machine: Machine
+) -> None:
+    link, kept = venv.ROOT / ".venv", venv.ROOT / ".venv-kept"
+    venv.environment("kept", names=venv.RUNTIME)
+    link.symlink_to(kept)
+    machine.taken()
+    assert venv.environment(names=venv.RUNTIME) == link / "bin" / "python"
+    with pytest.raises(_uv.SetupError, match="remove the link"):
+        venv.environment()
+    assert machine.taken() == []
+    assert link.resolve() == kept
+    assert venv.environment(names=venv.RUNTIME) == link / "bin" / "python"
+
+
 @pytest.mark.usefixtures("machine")
 def test_only_one_start_makes_environments(venv: Any) -> None:
     with (venv.ROOT / ".venv.lock").open("a+") as other:
@@ -284,6 +299,26 @@ def test_without_a_network_the_repair_is_said(
     said = capsys.readouterr().err
     assert "    ERROR: no such version\n" in said
     assert "check the network, and the proxy (HTTPS_PROXY)" in said.splitlines()[-1]
+
+
+@pytest.mark.parametrize("changes", [False, True])
+def test_environment_outlives_packages_that_cannot_be_had(
+    venv: Any, machine: Machine, capsys: pytest.CaptureFixture[str], changes: bool
+) -> None:
+    venv.environment(names=venv.RUNTIME)
+    packages = venv.ROOT / ".venv" / "lib" / "python3.12" / "site-packages"
+    package = packages / "runtime-1.dist-info"
+    package.mkdir(parents=True)
+    machine.uv(fails="install", says=f"$(rmdir {package})" if changes else "error")
+    machine.python("3.12", pip="ERROR: no such version")
+    with pytest.raises(SystemExit, match="1"):
+        venv.ensure()
+    said = capsys.readouterr().err
+    assert (".venv still has what it had" in said) is not changes
+    machine.taken()
+    machine.uv()
+    venv.environment(names=venv.RUNTIME)
+    assert machine.taken() == (ANEW if changes else [])
 
 
 # Restarting

@@ -105,6 +105,9 @@ def write(
         asked=replace(capture.asked, model=model),
         host=_family(capture.host) if fill else redaction.name(capture.host),
     )
+    if redacted.native is not None:  # as about.toml states its request
+        native = redacted.native.stated(_asked(redacted))
+        redacted = replace(redacted, native=native)
     after = _repair(redacted, received, fixes)
     where.mkdir(parents=True, exist_ok=True)
     folder = _new_folder(where, redacted.name)

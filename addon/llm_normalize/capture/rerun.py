@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 from ..chat.state.stream_state import Asked
 from ..records.difference import changes
@@ -39,6 +39,9 @@ class Native(Protocol):
     @property
     def name(self) -> str:
         """Its protocol's."""
+
+    def stated(self, asked: Asked, /) -> Self:
+        """The same, of a request of which nothing is known but what *asked* says."""
 
     def stream(
         self, observe: Callable[[EventRecord], None], label: str, /

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from hashlib import sha256
 from http import HTTPStatus
+from typing import Self
 
 from mitmproxy import http
 
@@ -141,6 +142,11 @@ class NativeAnswer:
     def name(self) -> str:
         """Its protocol's."""
         return self.protocol.name
+
+    def stated(self, asked: Asked) -> Self:
+        """The same, of a request of which nothing is known but what *asked* says."""
+        request = dumps({"model": asked.model})
+        return type(self)(self.protocol, request, "", self._skipped, asked)
 
     def know(self, ids: AnswerIds, client: bytes) -> None:
         """Know which *ids* earlier answers to *client* had."""
