@@ -109,7 +109,8 @@ def _around(record: EventRecord, chunk: Chunk) -> tuple[Around, list[str]] | Non
     if len(keys) > 1 and "content" in keys:
         return None  # text and reasoning, each of which is stored
     text = dumps(words)
-    received, sent = _sides(raw, text), _sides(record.after[0], text)
+    received, (after,) = _sides(raw, text), record.after
+    sent = received if after == raw else _sides(after, text)
     if not 1 < len(received) <= len(sent):
         return None
     return Around(received, sent, tuple(record.fixes)), keys
