@@ -156,7 +156,7 @@ def buggy(
             **{f"machine {e}": Bug("machine", SENT, e) for e in ERRORS},
         },
         "observer-raises": {
-            "step": Bug("step", DUE, logged=5),
+            "step": Bug("step", DUE, logged=4),
             "count": Bug("count", LONG_DUE, sent=LONG, logged=None),
             "record": Bug("close", DUE, logged=None, recorded=False),
             "figures": Bug("stats", DUE, logged=None),

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.state.stream_state import Asked, Seen
-from llm_normalize.fixes import FIXES
+from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.native_fixes import message_events as in_messages
 from llm_normalize.native_fixes import response_events as in_responses
 from llm_normalize.native_fixes.native_fix import wire as native_wire
@@ -533,6 +533,48 @@ def test_event_that_only_seems_to_be_a_text_alone_teaches_nothing(
     events: list[Chunk],
 ) -> None:
     assert_same([wire([each]) for each in events])
+
+
+@pytest.mark.parametrize(
+    "more",
+    [b',"reasoning_details":[{"text":"WORD"}]', b',"meta":{"content":"WORD"}'],
+    ids=("details", "unknown field"),
+)
+def test_field_that_is_dropped_does_not_replace_the_text(more: bytes) -> None:
+    escaped = wire([text("it")]).replace(b'"it"', rb'"\u00e9"' + more)
+    words = ("\u00e9", "\u00e9", "other", "words")
+    events = [escaped.replace(b"WORD", word.encode()) for word in words]
+    assert_same([wire([HEAD, text("so")]), *events], replace(STREAM, strict=True))
+
+
+def test_text_that_two_fixes_read_counts_once() -> None:
+    tools = {"tools": [{"type": "function", "function": {"name": "f"}}]}
+    asked = Asked.from_body(json.dumps({**REQUEST, **tools, "stream": True}).encode())
+    said = ("Well", "Tea ", "Tea comes ", "Tea comes from Asia", "Tea comes from Asia.")
+    events = [HEAD, *map(text, said)]
+    assert_same([wire([each]) for each in events], asked, EVERY_FIX)
+
+
+def test_reasoning_and_text_that_are_the_same_are_both_stored() -> None:
+    fixes = [each for each in FIXES if each.name != "reasoning-with-content"]
+    play = Play(STREAM, fixes)
+    play.say(HEAD, chunk({"reasoning_content": "So"}))
+    play.say(*(chunk({"content": each, "reasoning_content": each}) for each in WORDS))
+    play.say(chunk({}, finish="stop"), DONE)
+    said = play.pipeline.said
+    assert said is not None
+    assert (said.text, said.reasoning) == ("".join(WORDS), "".join(("So", *WORDS)))
+
+
+def test_reasoning_under_three_names_is_left_unread() -> None:
+    def thought(word: str) -> bytes:
+        details = [{"type": "reasoning.text", "text": word, "index": 0}]
+        delta = {"content": "", "reasoning": word, "reasoning_details": details}
+        return encode(json.dumps(chunk(delta)).encode())
+
+    play = Play()
+    play.say(HEAD, *map(thought, WORDS))
+    assert play.fitted == len(WORDS) - 2
 
 
 def test_known_event_is_repaired_and_recorded_as_before() -> None:

@@ -96,7 +96,7 @@ class SaidAnswer:
     def growing(self, keys: Sequence[str]) -> GrowingText | None:
         """The text that grows with these *keys* of a delta, if it is stored."""
         if TEXT in keys:
-            return self._text if self._reasoning and len(keys) == 1 else None
+            return self._text if self._reasoning else None
         return self._reasoning if keys else None
 
     @classmethod

@@ -215,10 +215,12 @@ class ItemReader(EventReader):
         """Have the end of a call say all of its text, if a part may have been lost."""
         if item.is_hit and isinstance(item.made, Call):
             whole = as_text(value.get(item.text_key))
-            item.is_hit = not whole
+            text = "".join(item.raw) if item.is_retold else item.made.text
+            is_told = whole.startswith(text)
+            item.is_hit = not whole or (item.is_retold and not is_told)
             if item.is_hit:
                 self._miss()
-            elif not item.is_retold and not whole.startswith(item.made.text):
+            elif not is_told:
                 item.made.correct(whole)
 
     def _with_status(self, item: NativeItem, given: JsonObject) -> JsonObject:

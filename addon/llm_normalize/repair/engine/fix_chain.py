@@ -122,7 +122,8 @@ class Chain:
         """Find the fixes that have to read the texts under *keys* of choice *index*.
 
         Returns:
-            Whether none holds anything.
+            Whether none holds anything, and at most one reads: of two, one could take note
+            of a text that is parsed for the other, and then count it twice.
         """
         self.readers, self._text = [], (index, keys)
         for fix in (*self._holding.values(),):
@@ -133,7 +134,7 @@ class Chain:
                     self.readers.append(fix)
             except Exception as error:  # noqa: BLE001 - a fix may fail in any way
                 self._turn_off(type(fix), error)
-        return True
+        return len(self.readers) <= 1
 
     def reads(self, text: bytes) -> bool:
         """Tell whether an event has to be parsed that differs from the last in this *text*.

@@ -21,17 +21,11 @@ from .payload import FEW
 
 _ONCE = 2  # parts around one place
 _KEYS = ("content", "reasoning_content", "reasoning")
-_NAMED = tuple(
-    b'"%b":' % key
-    for key in (
-        b"content",
-        b"reasoning_content",
-        b"reasoning",
-        b"reasoning_text",
-        b"text",
-    )
-)
-"""What is before a text as received, whatever its key is in the end."""
+_values = re.compile(
+    rb'"(?:content|reasoning|reasoning_content|reasoning_text|summary|text)" *+: *+'
+    rb'(?!""|null|\[\]|\[\{)'
+).finditer
+"""Finds where the values begin of keys that have a text: not empty, nor a list of parts."""
 # As valid UTF-8 is, by table 3-7 of the Unicode standard: for a short text that is
 # quicker than to decode it. Runs of one length, else a long text took four times as long.
 _UNICODE = (
@@ -185,24 +179,29 @@ def _around(record: EventRecord, chunk: Chunk) -> tuple[Around, list[str]] | Non
         return None
     keys = [key for key in _KEYS if delta.get(key)]
     words = delta[keys[0]] if keys else None
-    if not isinstance(words, str) or [delta[key] for key in keys] != [words] * len(
-        keys
-    ):
+    if not isinstance(words, str) or any(delta[key] != words for key in keys):
         return None
+    if len(keys) > 1 and "content" in keys:
+        return None  # text and reasoning, each of which is stored
     text = dumps(words)
-    received, sent = _sides(raw, text), _sides(record.after[0], text)
-    # A key may be spelled as the text is, or a value elsewhere, which a fix might read.
-    if not 1 < len(received) <= len(sent) == len(keys) + 1:
-        return None
-    if not received[0][:-1].rstrip(b" ").endswith(_NAMED):
+    received, (after,) = _sides(raw, text), record.after
+    sent = received if after == raw else _sides(after, text)
+    if not 1 < len(received) <= len(sent):
         return None
     return Around(received, sent, tuple(record.fixes)), keys
 
 
 def _sides(data: bytes, text: bytes) -> tuple[bytes, ...]:
-    """Return the parts of *data* around a *text* in quotes, these with them."""
+    """Return the parts of *data* around a *text* in quotes, these with them.
+
+    Empty if a key may be spelled as the text is, or a value elsewhere, which a fix might
+    read; nor if another text is there, which may be the one, spelled in another way.
+    """
+    begins = [found.end() for found in _values(data)]
     first, *others = data.split(text)
-    if not others:
+    if not others or len(others) != len(begins):
+        return ()
+    if not all(data.startswith(text, begin) for begin in begins):
         return ()
     *between, last = others
     return first + b'"', *[b'"%b"' % each for each in between], b'"' + last
