@@ -17,8 +17,8 @@ from llm_normalize.request.adaptations import ADAPTATIONS, NOT_DROPPED
 from llm_normalize.request.adaptations.parameters.thinking_form_refused import (
     ThinkingFormRefused,
 )
+from llm_normalize.request.refusals.dropped_parameters import apply, changes_for
 from llm_normalize.request.refusals.refusal_parser import refusal_of
-from llm_normalize.request.refusals.rejected_parameters import apply, changes_for
 from llm_normalize.routing.hosts import PROVIDERS, HostPattern, Hosts
 from llm_normalize.wire.json_text import dumps, loads
 

@@ -16,8 +16,8 @@ from llm_normalize.exchange.request.adapted_request import (
 )
 from llm_normalize.request.adaptation import LEARNED, Adaptation, HostAdaptations
 from llm_normalize.request.adaptations import ADAPTATIONS
+from llm_normalize.request.refusals.dropped_parameters import Change
 from llm_normalize.request.refusals.learned_rejections import Learned
-from llm_normalize.request.refusals.rejected_parameters import Change
 from proxies import HOST, chat_flow, fail, messages
 
 KEYED = {"model": "m", "prompt_cache_key": "k", "n": 1}

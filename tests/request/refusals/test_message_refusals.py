@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from llm_normalize.request.refusals.dropped_parameters import apply, changes_for
 from llm_normalize.request.refusals.refusal_parser import refusal_of
-from llm_normalize.request.refusals.rejected_parameters import apply, changes_for
 
 # What says it without naming content, by who says it.
 UNNAMED = [
