@@ -19,8 +19,9 @@ from .mitm.proxy_server import first_port
 from .request.adaptation import LEARNED
 from .request.adaptations import ADAPTATIONS
 from .routing.cors import origins
-from .routing.hosts import PROVIDERS, HostPattern, Hosts
+from .routing.hosts import HostPattern, Hosts
 from .routing.keys import Keys, Secret
+from .routing.known_providers import HOSTS
 from .routing.model_names import Models
 from .routing.own_address import is_here
 from .routing.pace import Pace, paces
@@ -171,7 +172,7 @@ OPTIONS = (
     Option(
         "hosts",
         Sequence[str],
-        list(PROVIDERS),
+        list(HOSTS),
         "Hosts whose traffic is opened and repaired: host, *.host or host:port; known-providers beside them: those of the default.",
         Hosts.parse,
     ),

@@ -35,7 +35,8 @@ from llm_normalize.repair.fix import (
     rest,
     wire,
 )
-from llm_normalize.routing.hosts import PROVIDERS, Hosts
+from llm_normalize.routing.hosts import Hosts
+from llm_normalize.routing.known_providers import HOSTS
 from llm_normalize.routing.known_providers import PROVIDERS as KNOWN
 from llm_normalize.text.loopback import is_loopback
 from support import Break, Part, Script, body_script
@@ -731,7 +732,7 @@ def test_provider_brings_its_url_and_key(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_known_providers_are_those_of_the_addon() -> None:
-    hosts = Hosts.parse(PROVIDERS)
+    hosts = Hosts.parse(HOSTS)
     for name, (url, _) in KNOWN.items():
         host = Provider(url, "", 1).host
         here = is_loopback(host.partition(":")[0])

@@ -12,9 +12,9 @@ import pytest
 from llm_normalize.request.adaptations.messages.attachment_refused import (
     AttachmentRefused,
 )
+from llm_normalize.request.refusals.dropped_parameters import apply, changes_for
 from llm_normalize.request.refusals.refusal_parser import refusal_of
 from llm_normalize.request.refusals.refusal_table import ROWS
-from llm_normalize.request.refusals.rejected_parameters import apply, changes_for
 from llm_normalize.wire.json_text import dumps, loads
 from properties.test_recorded import ENTRIES, FOLDER
 from proxies import GOOD_BODY, Proxy, chat_flow, response_of

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from playwright.sync_api import Page
 
 from llm_normalize.home.pac import script, upstream
-from llm_normalize.routing.hosts import PROVIDERS, HostPattern
+from llm_normalize.routing.hosts import HostPattern
+from llm_normalize.routing.known_providers import HOSTS
 from web import opened
 
 pytestmark = pytest.mark.browser
@@ -112,9 +113,9 @@ def test_it_says_what_the_addon_does(
 
 
 def test_every_provider_goes_through(engine: Page) -> None:
-    hosts = [each.replace("*", "some") for each in PROVIDERS]
+    hosts = [each.replace("*", "some") for each in HOSTS]
     urls = [(f"https://{host}/", host) for host in hosts]
-    pac = script(of(*PROVIDERS), PROXY)
+    pac = script(of(*HOSTS), PROXY)
     assert set(ways(engine, pac, urls)) == {THROUGH}
 
 
@@ -135,7 +136,7 @@ def test_behind_another_proxy_that_is_the_way_of_all_others(
 
 
 def test_old_engines_can_read_it() -> None:
-    pac = script(of(*PROVIDERS), PROXY)
+    pac = script(of(*HOSTS), PROXY)
     code = re.sub(r"(?m)^//.*", "", re.sub(r'"[^"]*"', "0", pac))
     newer = r"=>|`|\b(let|const|class|for each|of)\b|\.(map|some|includes|endsWith|indexOf\([^)]*,)|===|,\s*[\]}]"
     assert not re.search(newer, code)

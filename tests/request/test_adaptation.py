@@ -17,9 +17,10 @@ from llm_normalize.request.adaptations import ADAPTATIONS, NOT_DROPPED
 from llm_normalize.request.adaptations.parameters.thinking_form_refused import (
     ThinkingFormRefused,
 )
+from llm_normalize.request.refusals.dropped_parameters import apply, changes_for
 from llm_normalize.request.refusals.refusal_parser import refusal_of
-from llm_normalize.request.refusals.rejected_parameters import apply, changes_for
-from llm_normalize.routing.hosts import PROVIDERS, HostPattern, Hosts
+from llm_normalize.routing.hosts import HostPattern, Hosts
+from llm_normalize.routing.known_providers import HOSTS
 from llm_normalize.wire.json_text import dumps, loads
 
 EXAMPLES = [
@@ -87,7 +88,7 @@ def test_declaration_is_complete(each: type[Adaptation]) -> None:
 @pytest.mark.parametrize("each", DECLARED, ids=lambda each: each.name)
 def test_hosts_are_known_providers(each: type[Adaptation]) -> None:
     assert each.hosts
-    known = Hosts.parse(PROVIDERS)
+    known = Hosts.parse(HOSTS)
     for host in each.hosts:
         assert str(HostPattern.parse(host)) == host
         assert known.include(host, 443)

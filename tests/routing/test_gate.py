@@ -18,8 +18,8 @@ from llm_normalize.routing.gate import (
     wants_key,
     warn,
 )
-from llm_normalize.routing.hosts import PROVIDERS
 from llm_normalize.routing.keys import Secret
+from llm_normalize.routing.known_providers import HOSTS
 from proxies import messages
 
 TOKEN = Secret("env:A_TOKEN")
@@ -94,7 +94,7 @@ def bases_of(host: str) -> list[str]:
     return shlex.split(of_host)
 
 
-@pytest.mark.parametrize("host", sorted({*PROVIDERS, *BASES}))
+@pytest.mark.parametrize("host", sorted({*HOSTS, *BASES}))
 def test_key_serves_behind_the_base_paths_of_each_provider(host: str) -> None:
     for base in bases_of(host):
         for method, end in (

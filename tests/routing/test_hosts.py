@@ -1,10 +1,7 @@
 import pytest
 
-from llm_normalize.routing.hosts import (
-    PROVIDERS,
-    HostPattern,
-    Hosts,
-)
+from llm_normalize.routing.hosts import HostPattern, Hosts
+from llm_normalize.routing.known_providers import HOSTS
 
 
 @pytest.mark.parametrize(
@@ -74,11 +71,11 @@ def test_no_host_is_none_of_them() -> None:
 
 
 def test_every_built_in_host_is_a_pattern_that_means_itself() -> None:
-    hosts = Hosts.parse(PROVIDERS)
-    for text in PROVIDERS:
+    hosts = Hosts.parse(HOSTS)
+    for text in HOSTS:
         assert str(HostPattern.parse(text)) == text
         assert hosts.include(text.replace("*", "x"), 443)
-    assert len(set(PROVIDERS)) == len(PROVIDERS)
+    assert len(set(HOSTS)) == len(HOSTS)
     assert not hosts.include("api.openai.com", 443)
 
 
@@ -95,14 +92,14 @@ us-central1-aiplatform.googleapis.com aiplatform.eu.rep.googleapis.com
 
 @pytest.mark.parametrize("host", DOCUMENTED.split())
 def test_what_documents_of_a_provider_name_is_built_in(host: str) -> None:
-    assert Hosts.parse(PROVIDERS).include(host, 443)
+    assert Hosts.parse(HOSTS).include(host, 443)
 
 
 @pytest.mark.parametrize(
     "host", ["storage.googleapis.com", "cloud.ibm.com", "tos-cn-beijing.volces.com"]
 )
 def test_what_a_provider_has_beside_is_not(host: str) -> None:
-    assert not Hosts.parse(PROVIDERS).include(host, 443)
+    assert not Hosts.parse(HOSTS).include(host, 443)
 
 
 def test_what_is_remembered_of_hosts_is_bounded() -> None:
@@ -117,4 +114,4 @@ def test_what_is_remembered_of_hosts_is_bounded() -> None:
 
 def test_known_providers_stand_for_those_of_the_default() -> None:
     hosts = Hosts.parse([" known-providers ", "a.test"])
-    assert list(map(str, hosts.patterns)) == [*PROVIDERS, "a.test"]
+    assert list(map(str, hosts.patterns)) == [*HOSTS, "a.test"]

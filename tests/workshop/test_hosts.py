@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm_normalize.routing.hosts import PROVIDERS
+from llm_normalize.routing.known_providers import HOSTS
 from workshop.release import hosts
 
 
@@ -14,7 +14,7 @@ def test_drift_is_reported_either_way(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(hosts, "NOT_OPENED", (*hosts.NOT_OPENED, "gone.test"))
-    monkeypatch.setattr("workshop.release.hosts.PROVIDERS", PROVIDERS[:-1])
+    monkeypatch.setattr("workshop.release.hosts.HOSTS", HOSTS[:-1])
     assert hosts.main() == 1
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
         "vanchin.streamlake.ai",

@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 
 from ..chat.state.stream_state import Asked
 from ..repair.fix import Fix
-from ..routing.hosts import PROVIDERS, HostPattern
+from ..routing.hosts import HostPattern
+from ..routing.known_providers import HOSTS
 from .redaction import Redaction
 from .rerun import Native, Repaired, repair
 
@@ -124,7 +125,7 @@ def write(
 def _family(host: str) -> str:
     """Return whose host it is, without the name of a customer in it."""
     name = urlsplit(f"//{host}").hostname or ""
-    for known in map(HostPattern.parse, PROVIDERS):
+    for known in map(HostPattern.parse, HOSTS):
         if known.matches(name, None):
             return str(known).replace("*.", "")
     return "host"

@@ -17,7 +17,7 @@ from ..demo import proxy as demo_proxy
 from ..demo.provider import Provider
 from ..demo.proxy import DemoError, Proxy
 from ..desktop.machine import Machine
-from ..routing.hosts import PROVIDERS
+from ..routing.known_providers import HOSTS
 from ..text.command_line import command_line
 from ..text.printable import brief
 from .finding import Finding, Mark
@@ -51,9 +51,9 @@ def hosts(confdir: Path) -> tuple[str, ...]:
         text = path.read_text(encoding="utf-8") if path is not None else ""
         loaded = YAML(typ="safe", pure=True).load(text)
     except (OSError, ValueError, YAMLError):
-        return PROVIDERS  # mitmproxy reports a broken file when it starts
+        return HOSTS  # mitmproxy reports a broken file when it starts
     listed = loaded.get("normalize_hosts") if isinstance(loaded, dict) else None
-    return tuple(map(str, listed)) if isinstance(listed, list) else PROVIDERS
+    return tuple(map(str, listed)) if isinstance(listed, list) else HOSTS
 
 
 @contextlib.contextmanager

@@ -5,122 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..text.authority import address
-
-# Of Google Cloud, whose hosts are `REGION-aiplatform.googleapis.com`.
-_REGIONS = (
-    "africa-south1", "asia-east1", "asia-east2", "asia-northeast1", "asia-northeast2",
-    "asia-northeast3", "asia-south1", "asia-southeast1", "asia-southeast2",
-    "australia-southeast1", "australia-southeast2", "europe-central2", "europe-north1",
-    "europe-southwest1", "europe-west1", "europe-west10", "europe-west2", "europe-west3", "europe-west4",
-    "europe-west6", "europe-west8", "europe-west9", "europe-west12", "me-central1",
-    "me-central2", "me-west1", "northamerica-northeast1", "northamerica-northeast2", "northamerica-south1",
-    "southamerica-east1", "southamerica-west1", "us-central1", "us-east1", "us-east4",
-    "us-east5", "us-south1", "us-west1", "us-west2", "us-west3", "us-west4",
-)  # fmt: skip
-# Of LiteLLM's OpenAI-compatible endpoints, those that serve nothing else.
-_OTHERS = (
-    "ai-gateway.helicone.ai", "api-inference.modelscope.cn", "api.abliteration.ai", "api.aiand.com",
-    "api.clfaigateway.dev", "api.cortecs.ai", "api.darkbloom.dev", "api.empiriolabs.ai",
-    "api.endpoints.anyscale.com", "api.featherless.ai", "api.friendli.ai", "api.galadriel.ai",
-    "api.gmi-serving.com", "api.inceptionlabs.ai", "api.inference.wandb.ai", "api.inferenceapis.com",
-    "api.lambda.ai", "api.libertai.io", "api.llama.com", "api.llamagate.dev", "api.morphllm.com",
-    "api.neosantara.xyz", "api.openinfer.ai", "api.parasail.io", "api.poe.com", "api.prisminference.com",
-    "api.publicai.co", "api.refuseless.com", "api.reka.ai", "api.sailresearch.com", "api.scaleway.ai",
-    "api.scx.ai", "api.stima.tech", "api.studio.nebius.ai", "api.synthetic.new", "api.v0.dev",
-    "api.zerogpu.ai", "codestral.mistral.ai", "gigachat.devices.sberbank.ru", "inference.api.nscale.com",
-    "inference.coralbricks.ai", "inference.runanywhere.ai", "llm-gateway.assemblyai.com",
-    "router.hostinger.com", "serverless.tensormesh.ai", "vanchin.streamlake.ai",
-)  # fmt: skip
-PROVIDERS = (
-    "integrate.api.nvidia.com",
-    "ai.api.nvidia.com",
-    "*.api.nvcf.nvidia.com",
-    "api.cerebras.ai",
-    "api.cloudflare.com",
-    "gateway.ai.cloudflare.com",
-    "api.cohere.ai",
-    "api.cohere.com",
-    "api.deepinfra.com",
-    "api.deepseek.com",
-    "api.doubleword.ai",
-    "api.fireworks.ai",
-    "api.githubcopilot.com",
-    "api.*.githubcopilot.com",
-    "models.github.ai",
-    "models.inference.ai.azure.com",
-    "*.openai.azure.com",
-    "*.cognitiveservices.azure.com",
-    "*.services.ai.azure.com",
-    "inference.baseten.co",
-    "*.api.baseten.co",
-    "generativelanguage.googleapis.com",
-    "aiplatform.googleapis.com",
-    "aiplatform.*.rep.googleapis.com",
-    *(f"{region}-aiplatform.googleapis.com" for region in _REGIONS),
-    "api.groq.com",
-    "router.huggingface.co",
-    "api-inference.huggingface.co",
-    "*.endpoints.huggingface.cloud",
-    "api.hyperbolic.xyz",
-    "api.avian.io",
-    "api.minimax.io",
-    "api.minimaxi.com",
-    "api.minimax.chat",
-    "api.mistral.ai",
-    "api.moonshot.ai",
-    "api.moonshot.cn",
-    "api.kimi.com",
-    "api.studio.nebius.com",
-    "api.tokenfactory.nebius.com",
-    "api.novita.ai",
-    "openrouter.ai",
-    "api.perplexity.ai",
-    "api.sambanova.ai",
-    "api.siliconflow.cn",
-    "api.siliconflow.com",
-    "api.together.xyz",
-    "api.together.ai",
-    "api.venice.ai",
-    "ai-gateway.vercel.sh",
-    "api.x.ai",
-    "api.z.ai",
-    "open.bigmodel.cn",
-    "ark.*.volces.com",
-    "ark.*.bytepluses.com",
-    "api.hunyuan.cloud.tencent.com",
-    "qianfan.baidubce.com",
-    "api.stepfun.com",
-    "api.stepfun.ai",
-    "api.xiaomimimo.com",
-    "token-plan-cn.xiaomimimo.com",
-    "token-plan-sgp.xiaomimimo.com",
-    "token-plan-ams.xiaomimimo.com",
-    "dashscope.aliyuncs.com",
-    "dashscope-intl.aliyuncs.com",
-    "dashscope-us.aliyuncs.com",
-    "*.dashscope.aliyuncs.com",
-    "*.maas.aliyuncs.com",
-    "llm.chutes.ai",
-    "opencode.ai",
-    "hyper.charm.land",
-    "*.inference.heroku.com",
-    "*.ml.cloud.ibm.com",
-    "*.wxai.ibm.com",
-    "bedrock-runtime.*.amazonaws.com",
-    "bedrock-mantle.*.api.aws",
-    "api.inference.crusoecloud.com",
-    "ollama.com",
-    *_OTHERS,
-)
-"""Hosts that serve chat/completions nearly, but not quite, as OpenAI does.
-
-Not those that carry much else, such as a database's (Databricks, Snowflake): opening
-them would lock out clients that do not trust mitmproxy's CA. (Vertex AI's carry more,
-too, but its OpenAI endpoint has no host of its own.)
-"""
+from .known_providers import HOSTS
 
 KNOWN = "known-providers"
-"""Stands for all of them in a list of hosts."""
+"""Stands for those of `known_providers` in a list of hosts."""
 
 CHAT_ONLY = ("integrate.api.nvidia.com", "ai.api.nvidia.com", "*.api.nvcf.nvidia.com")
 """Of those, the ones known to serve no other protocol: the others say so when asked."""
@@ -238,8 +126,8 @@ class HostPattern:
 
 def adding(name: str, opened: Sequence[str]) -> str:
     """Return the arguments by which a host is repaired beside those *opened* now."""
-    if set(PROVIDERS) <= {*opened}:
-        opened = [KNOWN, *(each for each in opened if each not in PROVIDERS)]
+    if set(HOSTS) <= {*opened}:
+        opened = [KNOWN, *(each for each in opened if each not in HOSTS)]
     return " ".join(f"--set normalize_hosts={each}" for each in (*opened, name))
 
 
@@ -266,7 +154,7 @@ class Hosts:
         patterns: list[HostPattern] = []
         for text in texts:
             try:
-                names = PROVIDERS if text.strip() == KNOWN else [text]
+                names = HOSTS if text.strip() == KNOWN else [text]
                 patterns += map(HostPattern.parse, names)
             except ValueError as error:
                 raise ValueError(f"{text!r}: {error}") from None

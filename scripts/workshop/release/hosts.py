@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 
 import _bootstrap
 import _uv
-from llm_normalize.routing.hosts import PROVIDERS, Hosts
+from llm_normalize.routing.hosts import Hosts
+from llm_normalize.routing.known_providers import HOSTS
 
 LISTED = Path(__file__).with_name("litellm_hosts.txt")
 HEAD = (
@@ -72,9 +73,9 @@ def main() -> int:
         print(*getattr(error, "lines", ()), error, sep="\n")
         return 1
     listed = LISTED.read_text(encoding="utf-8").splitlines()[1:]
-    opened = Hosts.parse(PROVIDERS)
+    opened = Hosts.parse(HOSTS)
     drifted = [
-        f"{host} is neither in PROVIDERS of routing/hosts.py nor in NOT_OPENED here"
+        f"{host} is neither in HOSTS of routing/known_providers.py nor in NOT_OPENED here"
         for host in listed
         if host not in NOT_OPENED and not opened.include(host, 443)
     ]

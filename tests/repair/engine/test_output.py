@@ -8,7 +8,7 @@ from llm_normalize.wire.sse import Gap
 
 
 class Out:
-    """What left, what was observed, and what was handed to those that wait."""
+    """What left, which records were handed over, and what was handed to those that wait."""
 
     def __init__(self, *, verbatim: bool = False) -> None:
         self.seen: list[EventRecord] = []

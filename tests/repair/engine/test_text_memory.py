@@ -68,12 +68,12 @@ class Play:
         protocol: ClientProtocol | None = None,
     ) -> None:
         self.steps: list[EventRecord] = []
-        observe = self.steps.append
+        on_record = self.steps.append
         output: Callable[..., Output] = Output
         if protocol is not None:
             answer = protocol.translate(REQUEST).answer
             output = partial(TranslatedOutput, translate=AnswerStream(answer))
-        self.pipeline = Pipeline(asked, [*fixes], observe, make_output=output)
+        self.pipeline = Pipeline(asked, [*fixes], on_record, make_output=output)
         self.parsed = 0
         event = self.pipeline.event_repair.event
 

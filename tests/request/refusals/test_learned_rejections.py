@@ -1,8 +1,8 @@
 import pytest
 
 from llm_normalize.request.refusals import learned_rejections as module
+from llm_normalize.request.refusals.dropped_parameters import Change
 from llm_normalize.request.refusals.learned_rejections import Learned, mark_of
-from llm_normalize.request.refusals.rejected_parameters import Change
 
 SEED, STORE = Change(("seed",)), Change(("store",))
 ME = mark_of([b"me"])

@@ -7,8 +7,8 @@ from operator import itemgetter
 from mitmproxy import http
 
 from ...request.adaptation import CHAT, Body, HostAdaptations
+from ...request.refusals.dropped_parameters import apply, ordered
 from ...request.refusals.learned_rejections import Key, Learned, mark_of
-from ...request.refusals.rejected_parameters import apply, ordered
 from ...text.printable import brief
 from ...wire.json_text import Json, dumps, loads
 from ..message.message_body import content_of, put_content

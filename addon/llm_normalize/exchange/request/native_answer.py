@@ -157,10 +157,10 @@ class NativeAnswer:
         return ids.is_new(client, talk, answer_id)
 
     def stream(
-        self, observe: Callable[[EventRecord], None], label: str
+        self, on_record: Callable[[EventRecord], None], label: str
     ) -> NativeStream:
         """The repair that a stream passes: see `NativeStream`."""
-        return NativeStream(self._reader(), observe, label)
+        return NativeStream(self._reader(), on_record, label)
 
     def body(
         self,

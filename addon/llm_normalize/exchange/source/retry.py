@@ -19,9 +19,9 @@ from ...mitm.second_request import (
     send,
 )
 from ...request.adaptation import NO_MEMORY, Body, Memory
+from ...request.refusals.dropped_parameters import FORMS, Change, apply, changes_for
 from ...request.refusals.learned_rejections import Learned
 from ...request.refusals.refusal_parser import LARGE, refusal_of
-from ...request.refusals.rejected_parameters import FORMS, Change, apply, changes_for
 from ...routing.pace import Slot
 from ...routing.rate_limit import pause_of
 from ...text.echo import Echo

@@ -1,7 +1,7 @@
 """Blocks to bytes, in order: what any stream of events passes, whatever its events mean.
 
 Unchanged events are sent as the bytes that were received. Every block is one `EventRecord`,
-which is observed when all of it has been sent. What an event means is for those derived
+which is handed over when all of it has been sent. What an event means is for those derived
 from this: chat's repair (`pipeline`) and that of other protocols (`native_stream`).
 """
 

@@ -81,14 +81,14 @@ class NativeStream(EventStream):
 
     Args:
         reader: Says what the client gets.
-        observe: Called with each `EventRecord` once all of it has been sent.
+        on_record: Called with each `EventRecord` once all of it has been sent.
         label: Names the stream in log lines.
     """
 
     def __init__(
-        self, reader: Reader, observe: Callable[[EventRecord], None], label: str
+        self, reader: Reader, on_record: Callable[[EventRecord], None], label: str
     ) -> None:
-        output = Output(observe, label, verbatim=True)
+        output = Output(on_record, label, verbatim=True)
         super().__init__(label, output, drops_comments=reader.is_on(COMMENT))
         self.raw_events = Counter[Outcome]()
         self._reader = reader

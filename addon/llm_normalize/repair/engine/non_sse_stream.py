@@ -38,12 +38,12 @@ class NonSseStream(Pipeline):
         self,
         asked: Asked,
         fixes: Sequence[type[Fix]] | FixPlan,
-        observe: Callable[[EventRecord], None],
+        on_record: Callable[[EventRecord], None],
         label: str,
         count: Count | None = None,
         make_output: Callable[..., Output] = Output,
     ) -> None:
-        super().__init__(asked, fixes, observe, label, count, make_output)
+        super().__init__(asked, fixes, on_record, label, count, make_output)
         self._words = b""
         self._is_ordinary = False
 

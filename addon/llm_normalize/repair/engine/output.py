@@ -1,6 +1,6 @@
 r"""What is sent: bytes in order, newlines between blocks, and records that are complete.
 
-The record of an event is observed once all of it has been sent. That may be late: a part of it may wait,
+The record of an event is handed over once all of it has been sent. That may be late: a part of it may wait,
 and a `\n` may still follow that belongs to its last line end.
 """
 
@@ -26,7 +26,7 @@ class Output:
         cost: What an event costs that is not parsed: see `event_boundary.EVENT`.
 
     Args:
-        observe: Called with each `EventRecord` once all of it has been sent.
+        on_record: Called with each `EventRecord` once all of it has been sent.
         label: Names the stream in log lines.
         verbatim: Whether newlines behind the blocks are sent as received anyway.
     """
@@ -35,7 +35,7 @@ class Output:
     cost: int = 6
 
     def __init__(
-        self, observe: Callable[[EventRecord], None], label: str, *, verbatim: bool
+        self, on_record: Callable[[EventRecord], None], label: str, *, verbatim: bool
     ) -> None:
         self.record: EventRecord | None = None
         """The record of the event at hand."""
@@ -43,7 +43,7 @@ class Output:
         r"""The record of one that ended in `\r`: a `\n` may still join it."""
         self.verbatim = verbatim
         """Whether the block before was sent as received, and newlines after it shall be."""
-        self._observe = observe
+        self._on_record = on_record
         self._label = label
         self._out: list[bytes] = []
         self._begun = 0  # what had been emitted when the record was begun
@@ -102,12 +102,12 @@ class Output:
         self.close(record)
 
     def close(self, record: EventRecord) -> None:
-        """Have *record* observed, unless something of it is still to come."""
+        """Hand *record* over, unless something of it is still to come."""
         if record.waiting or record is self.record or record is self.last:
             return
         try:
-            self._observe(record)
-        except Exception:  # an observer cannot change bytes, nor cost any
+            self._on_record(record)
+        except Exception:  # a record cannot change bytes, nor cost any
             logger.exception("%s: event %d is not recorded", self._label, record.n)
 
     def settle(self) -> None:

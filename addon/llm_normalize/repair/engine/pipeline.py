@@ -1,7 +1,7 @@
 """Event to fixes to the machine to bytes: what happens to a stream, without any I/O.
 
 Unchanged events are sent as the bytes that were received. Every block is one `EventRecord`,
-which `observe` gets when all of it has been sent.
+which `on_record` gets when all of it has been sent.
 """
 
 import logging
@@ -31,9 +31,9 @@ class Pipeline(EventStream):
     Args:
         asked: What the request asked.
         fixes: The classes of the fixes to apply, in order, or their plan.
-        observe: Called with each `EventRecord` once all of it has been sent.
+        on_record: Called with each `EventRecord` once all of it has been sent.
         label: Names the stream in log lines.
-        count: Called in place of *observe* with an event that was changed as the last
+        count: Called in place of *on_record* with an event that was changed as the last
             ones: its number, its bytes before and after, what is around its text.
         make_output: Makes what sends: see `Output`.
     """
@@ -42,7 +42,7 @@ class Pipeline(EventStream):
         self,
         asked: Asked,
         fixes: Sequence[type[Fix]] | FixPlan,
-        observe: Callable[[EventRecord], None] = lambda _: None,
+        on_record: Callable[[EventRecord], None] = lambda _: None,
         label: str = "stream",
         count: Count | None = None,
         make_output: Callable[..., Output] = Output,
@@ -50,7 +50,7 @@ class Pipeline(EventStream):
         self.seen = Seen()
         plan = plan_of(fixes)
         verbatim = "line-end-cr" not in plan.names
-        output = make_output(observe, label, verbatim=verbatim)
+        output = make_output(on_record, label, verbatim=verbatim)
         super().__init__(label, output, count, drops_comments=COMMENT in plan.names)
         self._growing: GrowingText | None = (
             None  # with the texts of events that are known

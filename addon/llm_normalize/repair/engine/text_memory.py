@@ -137,7 +137,7 @@ class TextMemory:
         raw, text = record.before or b"", dumps(words)
         if len(record.after) != 1 or not raw.endswith(b"\n\n") or b"\r" in raw:
             return
-        received, sent = _sides(raw, text), _sides(record.after[0], text)
+        received, sent = _split(raw, text), _split(record.after[0], text)
         if not len(received) == len(sent) == _ONCE:
             return
         if not received[0][:-1].rstrip().endswith(b":"):
@@ -198,10 +198,17 @@ def _sides(data: bytes, text: bytes) -> tuple[bytes, ...]:
     read; nor if another text is there, which may be the one, spelled in another way.
     """
     begins = [found.end() for found in _values(data)]
-    first, *others = data.split(text)
-    if not others or len(others) != len(begins):
+    if data.count(text) != len(begins):
         return ()
     if not all(data.startswith(text, begin) for begin in begins):
+        return ()
+    return _split(data, text)
+
+
+def _split(data: bytes, text: bytes) -> tuple[bytes, ...]:
+    """Return the parts of *data* around a *text* in quotes; empty if it is not there."""
+    first, *others = data.split(text)
+    if not others:
         return ()
     *between, last = others
     return first + b'"', *[b'"%b"' % each for each in between], b'"' + last

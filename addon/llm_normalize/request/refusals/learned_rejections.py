@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from hashlib import blake2b
 
 from ..remembered_answers import RememberedAnswers
-from .rejected_parameters import Change
+from .dropped_parameters import Change
 
 PAIRS = 256
 """Hosts with a model and a client that are remembered; clients choose the names."""

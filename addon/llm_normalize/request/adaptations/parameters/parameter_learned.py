@@ -8,9 +8,10 @@ _TOOLS = {"tools": [{"type": "function", "function": {"name": "f"}}]}
 
 
 class ParameterLearned(Adaptation):
-    """Drop what a 400 or 422 names, retry, and remember it. request/refusals/refusal_parser.py reads it.
+    """Drop what a 400 or 422 names, retry, and remember it.
 
-    At most three times for one request, forms that words ask for among them
+    request/refusals/refusal_parser.py reads the words, dropped_parameters.py drops. At most
+    three times for one request, forms that words ask for among them
     (refusals/refusal_table.py). A role, parts and null that are refused take the
     form that every server reads, and do not count among those. Remembered for this host,
     model and client until mitmproxy ends. What an error repeats of the request names

@@ -3,13 +3,13 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.request.refusals.message_refusals import RefusedContent
-from llm_normalize.request.refusals.refusal_parser import Refusal
-from llm_normalize.request.refusals.rejected_parameters import (
+from llm_normalize.request.refusals.dropped_parameters import (
     Change,
     apply,
     changes_for,
 )
+from llm_normalize.request.refusals.message_refusals import RefusedContent
+from llm_normalize.request.refusals.refusal_parser import Refusal
 from llm_normalize.wire.json_text import Number
 
 TOOLS = [{"type": "function", "function": {"name": "f", "strict": True}}]
