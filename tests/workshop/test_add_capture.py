@@ -88,7 +88,11 @@ def test_folders_run_as_tests_at_once(
     ("protocol", "name"), [("messages", "tool-call"), ("responses", "text")]
 )
 def test_answer_in_its_clients_protocol_is_held_to_that_protocol(
-    tmp_path: Path, protocol: str, name: str, captures: Path
+    tmp_path: Path,
+    protocol: str,
+    name: str,
+    captures: Path,
+    added: Callable[..., tuple[int, str, str]],
 ) -> None:
     kept = captures / "vllm" / protocol / name
     request = {"model": "m", "stream": True, "stop_sequences": ["x"], "user": "u"}
@@ -105,9 +109,9 @@ def test_answer_in_its_clients_protocol_is_held_to_that_protocol(
         FlowWriter(file).add(flow)
         FlowWriter(file).add(cut)
     assert sent != received
-    done = add(tmp_path, "flows", "-o", "report")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "2 of 2 have the form that OpenAI gives them" in done.stdout
+    code, out, err = added("flows", "-o", "report")
+    assert (code, err) == (0, "")
+    assert "2 of 2 have the form that OpenAI gives them" in out
 
 
 @pytest.mark.usefixtures("flows")
