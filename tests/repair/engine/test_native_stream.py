@@ -219,3 +219,46 @@ def test_ids_of_calls_that_are_kept_are_bounded() -> None:
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert kept < 1.5 * LIMIT
+
+
+def stream() -> NativeStream:
+    reader = MessagesReader(NativeAsked("exchange", "m"))
+    return NativeStream(reader, lambda _: None, "stream")
+
+
+def test_silence_is_a_ping_once_the_message_has_begun() -> None:
+    made = stream()
+    made.feed(sent(START))
+    assert made.keep_alive() == sent({"type": "ping"}).replace(b'": ', b'":')
+
+
+def test_stream_ends_in_silence_behind_its_reason_alone() -> None:
+    made = stream()
+    made.feed(sent(START, *BLOCK))
+    assert not made.conclude()
+    made.feed(sent(END[0]))
+    assert made.conclude()
+    assert b"message_stop" in b"".join(made.end())
+    assert not made.abandon()
+
+
+@pytest.mark.parametrize("body", [b'{"type": "message"', b'{"a": 1}', b"{" * 9])
+def test_body_that_is_no_answer_is_held_to_the_end(body: bytes) -> None:
+    made = stream()
+    assert b"".join(made.feed(body)) == b""
+    assert b"".join(made.release(silent=True)) == b""
+    assert b"".join(made.end()) == body
+
+
+def test_bug_in_a_reader_costs_the_repair_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(*_: object) -> None:
+        raise RuntimeError
+
+    made, data = stream(), sent(START, *BLOCK, *END)
+    monkeypatch.setattr(MessagesReader, "event", fails)
+    assert b"".join([*made.feed(data), *made.end()]) == data
+    held = stream()
+    held.feed(b'{"type": "mess')
+    assert held.rescue() == b'{"type": "mess'
