@@ -15,7 +15,7 @@ from .records.pairs_log import PairsLog, PairsLogs
 logger = logging.getLogger(__name__)
 
 _HOSTS = 256
-"""Hosts whose settings are remembered: whoever asks chooses the names."""
+"""Hosts whose settings are remembered: clients choose the names."""
 
 
 class AnswerSettings:

@@ -32,7 +32,7 @@ class ItemReader(EventReader):
         self._tools = DeclaredTools(request)
         self._items = NativeItems(make_id(asked.seed))
         self._held = 0
-        """About how many characters of the answer are kept."""
+        """About how many characters of the answer are stored."""
         self._written = 0
         """Bytes of text."""
         self._has_logprobs = False
@@ -172,7 +172,7 @@ class ItemReader(EventReader):
         status: str = COMPLETED,
         own: JsonObject | None = None,
     ) -> None:
-        """End an item, behind what has not been told of it yet.
+        """End an item, behind what has not been sent of it yet.
 
         Args:
             item: The item.
@@ -282,7 +282,7 @@ class ItemReader(EventReader):
         return {**response, **more}, INCOMPLETE
 
     def _hold(self, value: JsonObject) -> None:
-        """Count what is kept of an event that is more than a piece of text."""
+        """Count what is stored of an event that is more than a piece of text."""
         self._held += _ITEM + len(repr(value))
 
     def _count(self, text: str) -> None:
