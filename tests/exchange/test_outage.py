@@ -415,7 +415,10 @@ def test_reverse_proxy_answers_in_openais_form(tmp_path: Path, mitm_ca: Path) ->
             error_in(old, held)
             assert client.receive() == b"", "it closes, as HTTP/1.0 has it"
         mitmdump.set(normalize_mode="observe")
-        with connect(mitmdump.port) as raw:
+        # mitmproxy connects to the provider before it reads a request, and hangs up.
+        # Where this request has arrived unread by then, TCP resets.
+        refused = contextlib.suppress(ConnectionResetError, BrokenPipeError)
+        with connect(mitmdump.port) as raw, refused:
             raw.sendall(b"GET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n")
             assert raw.recv(1) == b"", "mitmproxy hangs up"
     flows = [each for each in mitmdump.pairs() if each["type"] == "flow"]

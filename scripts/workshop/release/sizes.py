@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 48_385, "scripts": 8_132, "tests": 58_402}
+BUDGETS = {"addon": 48_385, "scripts": 8_132, "tests": 58_403}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 642
 """Modules of the addon."""
