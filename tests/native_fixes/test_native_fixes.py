@@ -8,7 +8,7 @@ import pytest
 from each_case import each_case
 from llm_normalize.native_fixes import NATIVE_FIXES
 from llm_normalize.native_fixes.native_fix import NativeExample, NativeFix, wire
-from llm_normalize.protocols.messages import native, native_blocks
+from llm_normalize.protocols.messages.native import block_reader, message_reader
 from llm_normalize.protocols.native_readers import native_reader
 from llm_normalize.repair.engine.native_stream import NativeStream
 from llm_normalize.repair.outcome import EventRecord
@@ -67,7 +67,7 @@ def test_example_comes_out_as_declared_and_stays(
 
 def test_every_name_of_the_reader_is_declared() -> None:
     declared = {fix.name for fix in NATIVE_FIXES}
-    text = inspect.getsource(native) + inspect.getsource(native_blocks)
+    text = inspect.getsource(message_reader) + inspect.getsource(block_reader)
     used = {*re.findall(r'"([a-z]+(?:-[a-z]+)+)"', text)}
     assert used - {"toolu-base64"} <= declared
     assert used > {"message-start-missing", "tool-id-foreign"}

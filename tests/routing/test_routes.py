@@ -28,7 +28,7 @@ def test_target_is_reported_as_it_was_given() -> None:
     assert Target.parse("http://a.test").port == 80
     assert Target.parse("https://a.test").netloc == "a.test"
     assert Target.parse("https://a.test:444").netloc == "a.test:444"
-    assert Target.parse("workers-ai:https://a.test").is_native
+    assert Target.parse("workers-ai:https://a.test").is_workers_ai
 
 
 @pytest.mark.parametrize(

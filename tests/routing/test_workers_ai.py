@@ -12,10 +12,10 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.routing.workers_ai import (
     PARAMETERS,
-    Native,
-    native_body,
-    native_path,
+    RunRequest,
     refusal_means_no_stream,
+    run_body,
+    run_path,
 )
 
 BASE = "/client/v4/accounts/abc"
@@ -38,7 +38,7 @@ BREW = {
 
 @pytest.mark.parametrize("base", [BASE, BASE + "/"])
 def test_a_model_is_run_below_the_account(base: str) -> None:
-    assert native_path(base, LLAMA) == f"{BASE}/ai/run/{LLAMA}"
+    assert run_path(base, LLAMA) == f"{BASE}/ai/run/{LLAMA}"
 
 
 @pytest.mark.parametrize(
@@ -56,13 +56,13 @@ def test_a_model_is_run_below_the_account(base: str) -> None:
 )
 def test_a_name_that_is_no_model_is_refused(model: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        native_path(BASE, model)
+        run_path(BASE, model)
 
 
 @given(st.text())
 def test_no_model_leaves_its_place(model: str) -> None:
     try:
-        path = native_path(BASE, model)
+        path = run_path(BASE, model)
     except ValueError:
         return
     parts = urlsplit(f"https://x.test{path}")
@@ -76,12 +76,12 @@ def test_no_model_leaves_its_place(model: str) -> None:
 # -- the body ----------------------------------------------------------------------
 
 
-def native(request: Any = None, **more: Any) -> Native:
+def native(request: Any = None, **more: Any) -> RunRequest:
     request = request or {"model": LLAMA, "messages": [USER], **more}
-    return native_body(json.dumps(request).encode())
+    return run_body(json.dumps(request).encode())
 
 
-def sent(made: Native) -> Any:
+def sent(made: RunRequest) -> Any:
     return json.loads(made.body)
 
 
@@ -280,7 +280,7 @@ def test_messages_have_what_the_native_api_takes(
 )
 def test_what_is_no_request_is_refused_in_a_sentence(body: bytes, words: str) -> None:
     with pytest.raises(ValueError, match=words) as caught:
-        native_body(body)
+        run_body(body)
     assert str(caught.value).endswith(".")
 
 
@@ -320,7 +320,7 @@ def test_any_request_is_translated_or_refused_in_a_sentence(request: Any) -> Non
     data = json.dumps(request).encode(errors="surrogatepass")
     made, words = None, ""
     try:
-        made = native_body(data)
+        made = run_body(data)
     except ValueError as error:
         words = str(error)
     if made is None:
@@ -332,7 +332,7 @@ def test_any_request_is_translated_or_refused_in_a_sentence(request: Any) -> Non
 @given(st.binary(max_size=30))
 def test_any_bytes_are_translated_or_refused_in_a_sentence(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"^(The request|A message).*\.$"):
-        native_body(data)
+        run_body(data)
 
 
 def texts(content: Any) -> list[str]:
@@ -352,7 +352,7 @@ def test_no_text_of_a_message_is_lost(messages: Any, more: Any) -> None:
         refusal = before.get("refusal")
         if isinstance(refusal, str):
             assert refusal in (now["content"], now.get("refusal"))
-    again = native_body(made.body)
+    again = run_body(made.body)
     assert json.loads(again.body) == sent(made)
     assert (again.dropped, again.changed) == ((), ())
 

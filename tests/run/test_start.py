@@ -24,8 +24,8 @@ from llm_normalize.run import command as run_command
 from llm_normalize.run import start
 from llm_normalize.run.handover import SAYS, UPSTREAM_AUTH
 from llm_normalize.run.mitmproxy_options import Listens, Plan, plan
-from llm_normalize.run.next_steps import Serves, Ways, next_steps, refusal
 from llm_normalize.run.ports import first_taken, is_taken
+from llm_normalize.run.startup_summary import Serves, Ways, refusal, startup_summary
 from llm_normalize.run.upstream_proxy import (
     Upstream,
     UpstreamProxyError,
@@ -578,7 +578,9 @@ def listening(*arguments: str) -> Plan:
 
 def steps(*arguments: str, program: str = "mitmdump", **ways: Any) -> str:
     plan = listening(*arguments)
-    return "\n".join(next_steps(program, plan, Ways(**{"system": "linux", **ways})))
+    return "\n".join(
+        startup_summary(program, plan, Ways(**{"system": "linux", **ways}))
+    )
 
 
 def test_steps_fit_the_system() -> None:
@@ -603,16 +605,18 @@ def test_steps_fit_the_mode() -> None:
     nvidia = steps("--mode", "reverse:https://integrate.api.nvidia.com")
     assert "--set normalize_pace=integrate.api.nvidia.com=40/60s\n" in nvidia + "\n"
     plan = listening("--mode", "reverse:https://integrate.api.nvidia.com")
-    paced = next_steps("mitmdump", plan, Ways("linux"), serves=Serves(is_paced=True))
+    paced = startup_summary(
+        "mitmdump", plan, Ways("linux"), serves=Serves(is_paced=True)
+    )
     assert "normalize_pace" not in "".join(paced)
     local = steps("--mode", "local:curl")
     assert local.startswith("mitmdump starts in the mode local\n  trust: ")
-    assert next_steps("mitmdump", listening("-n"), Ways("linux")) == []
-    everywhere = next_steps("mitmdump", planned(), Ways("linux"))[0]
+    assert startup_summary("mitmdump", listening("-n"), Ways("linux")) == []
+    everywhere = startup_summary("mitmdump", planned(), Ways("linux"))[0]
     assert everywhere.endswith(
         "listens on *:8080; its home page: http://127.0.0.1:8080/"
     )
-    six = next_steps("mitmdump", planned("--listen-host", "::1"), Ways("linux"))[0]
+    six = startup_summary("mitmdump", planned("--listen-host", "::1"), Ways("linux"))[0]
     assert six.endswith("home page: http://[::1]:8080/")
 
 
@@ -624,7 +628,7 @@ def test_steps_fit_what_a_reverse_proxy_asks_of_its_clients(
     keys = Keys.parse(["integrate.api.nvidia.com=env:KEY"])
 
     def said(**serves: Any) -> list[str]:
-        return next_steps("mitmdump", plan, Ways("linux"), serves=Serves(**serves))
+        return startup_summary("mitmdump", plan, Ways("linux"), serves=Serves(**serves))
 
     plain = "http:// and not https://, no certificate."
     assert said()[2] == f"  the same key, {plain}"

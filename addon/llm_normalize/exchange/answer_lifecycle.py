@@ -67,7 +67,7 @@ class Answers:
             # Its provider knows the calls by the names that it gave them.
             exchange.adapted = restore_ids(exchange.flow, native, exchange.adapted)
         made, found = exchange.adapted, None
-        if made is None or not exchange.is_native:  # else it has another form now
+        if made is None or not exchange.is_workers_ai:  # else it has another form now
             found = adapt(
                 exchange.flow,
                 settings.adaptations,
@@ -239,7 +239,7 @@ class Answers:
         if not response.stream:  # else it has been sent already
             slow = is_slow(response)
             # Nothing that refuses a stream is that large.
-            as_body = slow and exchange.is_native
+            as_body = slow and exchange.is_workers_ai
             is_last = as_body or running.is_last
             retry = None if is_last else self._replacements.find(exchange, running)
             if slow or retry is not None:

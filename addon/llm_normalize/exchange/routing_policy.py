@@ -43,8 +43,8 @@ from ..wire.header import header_in
 from .message.message_body import content_of, put_content, request_body
 from .message.request_facts import named_host, place_of, quoted
 from .request.adapted_request import Adapted
-from .source.native_provider import translate
 from .source.translation import TranslationMemory, put_in_protocol
+from .source.workers_ai_run import translate
 from .state.exchange import Exchange
 
 logger = logging.getLogger(__name__)
@@ -220,7 +220,7 @@ class Routing:
             or self.translations.refuses_upgrade(exchange)
         ):
             return upgrade_refused()
-        if target is not None and target.is_native and not _is_asked(exchange):
+        if target is not None and target.is_workers_ai and not _is_asked(exchange):
             return self._unknown(request)
         return None
 
@@ -240,13 +240,13 @@ class Routing:
             exchange.route.restore(request)
             exchange.route = None
         target = self._target(request, *names)
-        if target is not None and target.is_native and not _is_asked(exchange):
+        if target is not None and target.is_workers_ai and not _is_asked(exchange):
             exchange.flow.response = self._unknown(request)
         elif target is not None:
             exchange.route = Routed.send(request, target)
 
     def _unknown(self, request: http.Request) -> http.Response:
-        """Return the answer to a request that a native provider does not serve."""
+        """Return the answer to a request that Workers AI's own API does not serve."""
         if not is_list(request):
             return not_found(request)
         body = b'{"object":"list","data":[]}'
@@ -292,12 +292,12 @@ class Routing:
         exchange.wants_models = (
             is_list(request) or is_model(request)
         ) and self._changes_list(exchange)
-        is_native_target = (
-            exchange.route is not None and exchange.route.target.is_native
+        goes_to_workers_ai = (
+            exchange.route is not None and exchange.route.target.is_workers_ai
         )
         is_other = exchange.endpoint is not None
         is_read = is_other or (
-            (self.models.names or is_native_target or waits) and is_asked(request)
+            (self.models.names or goes_to_workers_ai or waits) and is_asked(request)
         )
         try:
             content = content_of(request) if is_read else _plain(request)
@@ -320,7 +320,7 @@ class Routing:
         routed = exchange.route
         secret = self.keys.secret(request.host, request.port)
         self._rename(exchange, content)
-        if routed is not None and routed.target.is_native:
+        if routed is not None and routed.target.is_workers_ai:
             try:
                 translate(exchange, routed.target.base)
             except ValueError as error:
@@ -358,7 +358,7 @@ class Routing:
         routed = exchange.route
         known = routed.target.base if routed is not None else None
         is_other = exchange.endpoint is not None
-        if not exchange.is_native and not wants_key(
+        if not exchange.is_workers_ai and not wants_key(
             request, is_other=is_other, known=known
         ):
             if secret not in self._withheld and request.method != "OPTIONS":
@@ -411,7 +411,7 @@ class Routing:
             return
         is_good = flow.response is not None and flow.response.status_code == _OK
         if key is not None:
-            if is_good and not exchange.is_native:
+            if is_good and not exchange.is_workers_ai:
                 key.take_off()
             key.hide_in_head()
         if self.origins and flow.response is not None:

@@ -4,10 +4,10 @@ from collections.abc import Callable, Collection
 from functools import cache, partial
 
 from .json_values import as_list, as_string, objects_in
-from .messages.native import MessagesReader
-from .native import NativeAsked, NativeReader
+from .messages.native.message_reader import MessagesReader
+from .native_reader import NativeAsked, NativeReader
 from .protocol import JsonObject
-from .responses.native import ResponsesReader
+from .responses.native.response_reader import ResponsesReader
 from .token_count import tokens_in
 
 

@@ -17,7 +17,7 @@ from ..text.authority import PORTS, netloc
 from .hosts import HostPattern
 from .model_names import fits
 
-NATIVE = "workers-ai:"
+WORKERS_AI = "workers-ai:"
 """What a target begins with that speaks a protocol of its own."""
 
 _ROOT = re.compile(r"/v1(?=/|\?|$)")
@@ -43,14 +43,14 @@ class Target:
         host: The host.
         port: The port.
         base: The path before what was asked for, without a slash at its end.
-        is_native: Whether it speaks a protocol of its own.
+        is_workers_ai: Whether its API is that of Workers AI, with one path for each model.
     """
 
     scheme: str
     host: str
     port: int
     base: str
-    is_native: bool = False
+    is_workers_ai: bool = False
 
     @classmethod
     def parse(cls, text: str) -> "Target":
@@ -59,8 +59,8 @@ class Target:
         Raises:
             ValueError: It spells none; the message says why.
         """
-        is_native = text.startswith(NATIVE)
-        url = text.removeprefix(NATIVE)
+        is_workers_ai = text.startswith(WORKERS_AI)
+        url = text.removeprefix(WORKERS_AI)
         try:
             parts = urlsplit(url)
             port = parts.port
@@ -76,7 +76,7 @@ class Target:
             raise ValueError(f"{shown(url)!r} has characters that a URL may not have")
         base = parts.path.rstrip("/")
         found = port or PORTS[parts.scheme]
-        return cls(parts.scheme, parts.hostname, found, base, is_native)
+        return cls(parts.scheme, parts.hostname, found, base, is_workers_ai)
 
     @property
     def netloc(self) -> str:
@@ -89,8 +89,8 @@ class Target:
         return self.base + (asked[root.end() :] if root else asked)
 
     def __str__(self) -> str:
-        native = NATIVE if self.is_native else ""
-        return f"{native}{self.scheme}://{self.netloc}{self.base}"
+        prefix = WORKERS_AI if self.is_workers_ai else ""
+        return f"{prefix}{self.scheme}://{self.netloc}{self.base}"
 
 
 @dataclass(slots=True)
@@ -192,7 +192,7 @@ class Route(NamedTuple):
         It is not a loop: a request takes one route.
         """
         is_own = self.host.matches(self.target.host, self.target.port)
-        return is_own and (self.target.is_native or bool(self.model))
+        return is_own and (self.target.is_workers_ai or bool(self.model))
 
     def __str__(self) -> str:
         return f"{self.asked}={self.target}"

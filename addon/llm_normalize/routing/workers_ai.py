@@ -1,4 +1,4 @@
-"""Cloudflare Workers AI, its native API: where and in which form a request goes there.
+"""Cloudflare Workers AI, its own API: where and in which form a request goes there.
 
 Two families of models document two forms of input, and both take what is made here. The
 older ones (https://developers.cloudflare.com/workers-ai/models/, the schema of
@@ -42,8 +42,8 @@ _NO_STREAM = re.compile("not supported with stream mode", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Native:
-    """A request as the native API takes it.
+class RunRequest:
+    """A request as that API takes it.
 
     Attributes:
         body: The JSON body; the model is in the path.
@@ -56,7 +56,7 @@ class Native:
     changed: tuple[str, ...]
 
 
-def native_path(base_path: str, model: str) -> str:
+def run_path(base_path: str, model: str) -> str:
     """Return the path that runs *model*, below that of the account.
 
     Raises:
@@ -72,8 +72,8 @@ def native_path(base_path: str, model: str) -> str:
         raise ValueError("The model's name is not valid text.") from None
 
 
-def native_body(body: bytes) -> Native:
-    """Return OpenAI's request *body* as the native API takes it.
+def run_body(body: bytes) -> RunRequest:
+    """Return OpenAI's request *body* as that API takes it.
 
     Args:
         body: The JSON body of a chat/completions request.
@@ -96,7 +96,7 @@ def native_body(body: bytes) -> Native:
     names: dict[str, str] = {}
     for message in messages:
         _message(message, names, fields)
-    return Native(dumps(request), tuple(fields.dropped), tuple(fields.changed))
+    return RunRequest(dumps(request), tuple(fields.dropped), tuple(fields.changed))
 
 
 def refusal_means_no_stream(status: int, body: bytes) -> bool:

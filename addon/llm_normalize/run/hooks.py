@@ -22,7 +22,7 @@ from llm_normalize.mitm.proxy_server import ca_certificate
 from llm_normalize.options import DEFAULT_PAIRS
 from llm_normalize.records import private_file
 from llm_normalize.routing.keys import Keys
-from llm_normalize.run import next_steps, start
+from llm_normalize.run import start, startup_summary
 from llm_normalize.run.handover import (
     ENDS_WITH_INPUT,
     READY,
@@ -96,19 +96,19 @@ def _end_with_input(started: master.Master) -> None:
 def _say_next(program: str, base: str, listens: tuple[Listens, ...]) -> None:
     machine = Machine()
     settings = choose(machine)
-    ways = next_steps.Ways(machine.system, settings.name if settings else "")
+    ways = startup_summary.Ways(machine.system, settings.name if settings else "")
     # Links stay as they are.
     confdir = os.path.abspath(Path(ctx.options.confdir).expanduser())  # noqa: PTH100
     plan = Plan(Path(confdir), listens)
     page = getattr(ctx.master, "web_url", "")
-    said = next_steps.next_steps(program, plan, ways, page, base, _serves())
+    said = startup_summary.startup_summary(program, plan, ways, page, base, _serves())
     say("\n".join(said))
     start.hint(from_environment(), plan)
 
 
-def _serves() -> next_steps.Serves:
+def _serves() -> startup_summary.Serves:
     options = ctx.options
-    return next_steps.Serves(
+    return startup_summary.Serves(
         keys=Keys.parse(options.normalize_keys),
         has_gate=bool(options.normalize_gate),
         is_paced=bool(options.normalize_pace),

@@ -18,7 +18,7 @@ from ..desktop.proxy.switch import choose
 from ..text.command_line import command_line
 from ..text.console import complain, say
 from ..text.loopback import LOCAL
-from . import next_steps
+from . import startup_summary
 from .child import Supervised
 from .handover import awaited
 from .mitmproxy_options import Plan
@@ -128,12 +128,12 @@ def switched(start: Start, machine: Machine) -> int:
             f"{start.flag} is for a proxy that clients are pointed to (the regular mode, or "
             "--upstream-proxy) on a port of its own: here nothing is switched"
         )
-    if listens.host not in next_steps.ANYWHERE | {LOCAL}:
+    if listens.host not in startup_summary.ANYWHERE | {LOCAL}:
         raise CallError(f"{start.flag} needs {LOCAL}: listen there, or everywhere")
     target = Target(LOCAL, listens.port, start.flag == "--pac")
     settings = choose(machine)
     if settings is None:
-        raise StartError(next_steps.refusal(start.flag, machine, target))
+        raise StartError(startup_summary.refusal(start.flag, machine, target))
     ensure_free(planned)
     ensure_writable(planned.confdir)
     before = settings.current()
@@ -155,8 +155,10 @@ def switched(start: Start, machine: Machine) -> int:
                     ensure_pac(target)
                 proxy = proxy_state.started(child.pid)
                 proxy_switch.switch(settings, target, folder, owner, proxy)
-                ways = next_steps.Ways(machine.system, settings.name, is_on=True)
-                for line in next_steps.next_steps(start.program, planned, ways):
+                ways = startup_summary.Ways(machine.system, settings.name, is_on=True)
+                for line in startup_summary.startup_summary(
+                    start.program, planned, ways
+                ):
                     say(line)
                 advise(before, target, planned)
                 child.wait()

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from judge import messages_form
-from llm_normalize.protocols.messages.native import MessagesReader
-from llm_normalize.protocols.native import NativeAsked
+from llm_normalize.protocols.messages.native.message_reader import MessagesReader
+from llm_normalize.protocols.native_reader import NativeAsked
 
 type Events = list[dict[str, Any]]
 

@@ -9,9 +9,9 @@ import pytest
 from llm_normalize.native_fixes.native_fix import wire as native_wire
 from llm_normalize.native_fixes.response_events import WHOLE
 from llm_normalize.protocols import native_readers
-from llm_normalize.protocols.messages.native import MessagesReader
-from llm_normalize.protocols.messages.native_parts import CallIds
-from llm_normalize.protocols.native import NativeAsked
+from llm_normalize.protocols.messages.native.message_reader import MessagesReader
+from llm_normalize.protocols.messages.native.parts import CallIds
+from llm_normalize.protocols.native_reader import NativeAsked
 from llm_normalize.protocols.native_readers import native_reader
 from llm_normalize.repair.engine.native_stream import NativeStream
 from llm_normalize.repair.outcome import EventRecord

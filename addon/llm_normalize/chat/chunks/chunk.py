@@ -116,8 +116,8 @@ def is_flat(value: Chunk) -> bool:
     is_wrapped = isinstance(result, str) and str(value.get("object")).startswith(
         "chat."
     )
-    is_native = not FLAT.isdisjoint(value) and enveloped_in(value) is None
-    return is_wrapped or is_native
+    has_answer = not FLAT.isdisjoint(value) and enveloped_in(value) is None
+    return is_wrapped or has_answer
 
 
 def enveloped_in(value: Chunk, deep: int = _DEEP) -> str | None:

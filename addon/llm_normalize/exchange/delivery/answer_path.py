@@ -41,7 +41,7 @@ class AnswerPath(Enum):
     BUFFERED = auto()
     """It is collected, repaired as one body, and sent: `buffered_answer`.
 
-    A second request may be made before that: `retry`, `native_provider`.
+    A second request may be made before that: `retry`, `workers_ai_run`.
     """
     FETCHED = auto()
     """It is collected, and replaced by the result that it promises: `pending_result`."""
@@ -63,7 +63,7 @@ def path_of(exchange: Exchange, running: RunningAnswer) -> AnswerPath:
         return AnswerPath.FETCHED
     if not running.asked.stream or not is_good(response):
         return AnswerPath.BUFFERED
-    if exchange.is_native and not answers_events(response):
+    if exchange.is_workers_ai and not answers_events(response):
         return AnswerPath.BUFFERED  # it may have to be requested as one body
     if callable(response.stream):
         host = brief(running.record.host)
@@ -120,7 +120,7 @@ def is_good(response: http.Response) -> bool:
     return 200 <= response.status_code < 300  # noqa: PLR2004
 
 
-def is_native_answer(response: http.Response) -> bool:
+def is_workers_ai_answer(response: http.Response) -> bool:
     """Tell whether *response* in a provider's own form is a good one, and no error."""
     if response.status_code >= HTTPStatus.MULTIPLE_CHOICES:
         return False

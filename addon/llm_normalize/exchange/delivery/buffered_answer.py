@@ -19,7 +19,7 @@ from ..message.request_facts import quoted
 from ..state.exchange import Exchange
 from ..state.running_answer import RunningAnswer
 from ..stream.stream_rewriter import Turn
-from .answer_path import is_good, is_native_answer
+from .answer_path import is_good, is_workers_ai_answer
 from .translated_answer import translate_body
 
 logger = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ def _make_stream(
     """Turn an answer whose body is complete into a stream, if one was asked."""
     if not (running.asked.stream and is_good(response)):
         return
-    if exchange.is_native and not is_native_answer(response):
+    if exchange.is_workers_ai and not is_workers_ai_answer(response):
         return
     if running.settings.applies(STATUS) and _has_failed(response):
         return  # it gets a status of its own

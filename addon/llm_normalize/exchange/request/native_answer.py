@@ -16,7 +16,7 @@ from ...chat.state.stream_state import Asked
 from ...protocols import Endpoint, endpoint_at
 from ...protocols.answer_stream import error_in
 from ...protocols.json_values import as_object
-from ...protocols.native import NativeReader
+from ...protocols.native_reader import NativeReader
 from ...protocols.native_readers import native_reader
 from ...protocols.protocol import ClientProtocol, JsonObject
 from ...repair.engine.body import STATUS, STREAM, repair_body, status_due

@@ -4,7 +4,7 @@
 | --- | --- | --- |
 | 202 with an id | the result, which is fetched with the client's key | `pending_result` |
 | 429, 503 | to the same request after a while, or to a changed one then | `busy_provider` |
-| of a model that does not stream | to the request for one body | `native_provider` |
+| of a model that does not stream | to the request for one body | `workers_ai_run` |
 | of a request for a summary, which is too long itself | to the request with half of it | `shorter_conversation` |
 | 400, 422 that names what is refused | to the request without it | `retry` |
 | 400, 404, 422, 500 that asks for another form | to the request in that form | `retry` |
@@ -24,10 +24,10 @@ from ..delivery.answer_path import is_fetched
 from ..state.exchange import Exchange
 from ..state.running_answer import RunningAnswer
 from .busy_provider import retry_when_busy
-from .native_provider import retry_without_stream
 from .pending_result import fetch
 from .retry import Retry, retry_after_refusal
 from .shorter_conversation import retry_shorter
+from .workers_ai_run import retry_without_stream
 
 
 class Replacements:
@@ -66,7 +66,9 @@ class Replacements:
     def _find_changed(self, exchange: Exchange, running: RunningAnswer) -> Retry | None:
         """Find what sends a changed request, if the answer asks for one."""
         retry = (
-            retry_without_stream(exchange.flow, running) if exchange.is_native else None
+            retry_without_stream(exchange.flow, running)
+            if exchange.is_workers_ai
+            else None
         )
         return (
             retry

@@ -134,7 +134,7 @@ class TranslationMemory:
         names, port = (request.host, named_host(request)), request.port
         hosts = self.chat_only or Hosts([])
         known = (hosts.include(name, port) for name in names)
-        return exchange.is_native or any(known)
+        return exchange.is_workers_ai or any(known)
 
     def _remembers(self, exchange: Exchange, endpoint: Endpoint) -> bool:
         """Tell whether its client, or several others, found that a path is not served."""

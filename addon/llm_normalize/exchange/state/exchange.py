@@ -84,16 +84,16 @@ class Exchange:
         return self.is_on_selected_host or is_routed
 
     @property
-    def is_native(self) -> bool:
-        """Whether its request is in the form of a provider of its own."""
+    def is_workers_ai(self) -> bool:
+        """Whether its request runs a model by Workers AI's own API."""
         route = self.route
-        is_native = route is not None and route.target.is_native
-        return is_native and self.flow.request.method == "POST"
+        goes_there = route is not None and route.target.is_workers_ai
+        return goes_there and self.flow.request.method == "POST"
 
     @property
     def is_chat(self) -> bool:
         """Whether it asks a selected host for a chat completion."""
-        return self.is_selected and (is_asked(self.flow.request) or self.is_native)
+        return self.is_selected and (is_asked(self.flow.request) or self.is_workers_ai)
 
     @property
     def is_asked(self) -> bool:

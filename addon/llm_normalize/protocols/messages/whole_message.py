@@ -6,7 +6,7 @@ from typing import Any
 from ..call_arguments import arguments_in
 from ..json_values import as_object, as_string
 from ..protocol import JsonObject
-from .native_parts import INPUT, WORDS
+from .native.parts import INPUT, WORDS
 
 _CITATIONS = "citations"
 

@@ -15,7 +15,7 @@ from ..protocol import (
 )
 from ..token_count import tokens_in
 from .compaction import PATH, CompactionAnswer, retained
-from .native_response import TERMINAL
+from .native.response import TERMINAL
 from .request import RequestTranslation
 from .response_object import LAST_RESORT, frame_of
 from .stream import Asked, ResponsesAnswer

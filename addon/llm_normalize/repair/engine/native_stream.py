@@ -40,7 +40,7 @@ type NamedEvent = tuple[str, dict[str, Any]]
 
 
 class Reader(Protocol):
-    """Says what the client gets for each event: see `protocols.native.NativeReader`."""
+    """Says what the client gets for each event: see `protocols.native_reader.NativeReader`."""
 
     is_over: bool
     is_complete: bool

@@ -1,24 +1,18 @@
-"""Responses as providers of their own send them, nearly: see `native_output`."""
+"""Responses as providers of their own send them, nearly: see `output_reader`."""
 
 from dataclasses import replace
 from typing import override
 
-from ...wire.sse import LIMIT
-from ..json_values import as_list, as_object, as_string
-from ..native import LOST, NativeAsked, Repaired
-from ..protocol import JsonObject
-from .native_form import parted, unnested
-from .native_names import named
-from .native_output import Handler, OutputReader
-from .native_response import (
-    TERMINAL,
-    NativeResponse,
-    is_error,
-    is_response,
-    response_in,
-)
-from .output_items import COMPLETED
-from .response_object import error_of
+from ....wire.sse import LIMIT
+from ...json_values import as_list, as_object, as_string
+from ...native_reader import LOST, NativeAsked, Repaired
+from ...protocol import JsonObject
+from ..output_items import COMPLETED
+from ..response_object import error_of
+from .event_names import named
+from .form import parted, unnested
+from .output_reader import Handler, OutputReader
+from .response import TERMINAL, NativeResponse, is_error, is_response, response_in
 
 _PROGRESS = ("response.created", "response.queued", "response.in_progress")
 _BEGINNING = ("response.created", "response.in_progress")

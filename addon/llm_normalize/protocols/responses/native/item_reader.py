@@ -3,15 +3,15 @@
 from operator import is_
 from typing import override
 
-from ..json_values import as_list, as_object, as_string, objects_in
-from ..native import NativeAsked
-from ..protocol import JsonObject, make_id
-from .native_events import EventReader
-from .native_form import fitted, parted
-from .native_items import KINDS, NativeItem, NativeItems, as_text
-from .native_names import CALLS
-from .native_tools import DeclaredTools
-from .output_items import COMPLETED, INCOMPLETE, Atom, Call
+from ...json_values import as_list, as_object, as_string, objects_in
+from ...native_reader import NativeAsked
+from ...protocol import JsonObject, make_id
+from ..output_items import COMPLETED, INCOMPLETE, Atom, Call
+from .declared_tools import DeclaredTools
+from .event_names import CALLS
+from .event_reader import EventReader
+from .form import fitted, parted
+from .items import KINDS, NativeItem, NativeItems, as_text
 
 _SPOKEN = ("message", "reasoning")
 _LATE_NAME = "call-name-late"

@@ -50,7 +50,7 @@ class Ways(NamedTuple):
     is_on: bool = False
 
 
-def next_steps(
+def startup_summary(
     program: str,
     plan: Plan,
     ways: Ways,

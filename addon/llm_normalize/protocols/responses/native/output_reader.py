@@ -2,20 +2,20 @@
 
 Each event is taken in three steps. Which item does it mean? What would the translation's own
 classes send for the same (`output_items`, `spoken_items`)? Of these events, the last one is
-replaced by the provider's own: see `native_events`.
+replaced by the provider's own: see `event_reader`.
 """
 
 from collections.abc import Callable
 from functools import partial
 
-from ...wire.sse import LIMIT
-from ..json_values import as_list, as_object, as_string
-from ..protocol import JsonObject
-from .native_item_reader import TOOL_TYPE, ItemReader
-from .native_items import NativeItem, as_text, item_of, rest_of
-from .native_names import CALLS, TEXTS
-from .output_items import Call
-from .spoken_items import PARTS, Message, Spoken, part_kind
+from ....wire.sse import LIMIT
+from ...json_values import as_list, as_object, as_string
+from ...protocol import JsonObject
+from ..output_items import Call
+from ..spoken_items import PARTS, Message, Spoken, part_kind
+from .event_names import CALLS, TEXTS
+from .item_reader import TOOL_TYPE, ItemReader
+from .items import NativeItem, as_text, item_of, rest_of
 
 _ANSWER, _THOUGHT = ("message", "output_text"), ("reasoning", "reasoning_text")
 _ITEM_DONE = "item-done-missing"

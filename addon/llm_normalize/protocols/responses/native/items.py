@@ -4,14 +4,14 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from typing import override
 
-from ...wire.json_text import Json, dumps
-from ..json_values import as_string, objects_in
-from ..object_end import is_closed, is_cut
-from ..protocol import JsonObject, ServerEvent
-from ..tool_names import Tool
-from .native_form import Does, fitted
-from .output_items import Atom, Call, ClientCall, CustomCall, FunctionCall, OutputItem
-from .spoken_items import PARTS, Message, Spoken, Thoughts, part_kind
+from ....wire.json_text import Json, dumps
+from ...json_values import as_string, objects_in
+from ...object_end import is_closed, is_cut
+from ...protocol import JsonObject, ServerEvent
+from ...tool_names import Tool
+from ..output_items import Atom, Call, ClientCall, CustomCall, FunctionCall, OutputItem
+from ..spoken_items import PARTS, Message, Spoken, Thoughts, part_kind
+from .form import Does, fitted
 
 _SPOKEN: dict[str, type[Spoken]] = {"message": Message, "reasoning": Thoughts}
 _CALLS: dict[str, type[Call]] = {

@@ -3,16 +3,16 @@
 from collections.abc import Collection, Sequence
 from typing import override
 
-from ...wire.json_text import Json, whole_number
-from ..call_arguments import arguments_in
-from ..json_values import as_object, as_string, objects_in
-from ..native import NativeAsked, Repaired
-from ..protocol import JsonObject, ServerEvent, make_id
-from ..token_count import tokens_for
-from .answer_form import SIGNATURE
-from .errors import error_of, is_error, says_too_long
-from .native_blocks import BlockReader
-from .native_parts import (
+from ....wire.json_text import Json, whole_number
+from ...call_arguments import arguments_in
+from ...json_values import as_object, as_string, objects_in
+from ...native_reader import NativeAsked, Repaired
+from ...protocol import JsonObject, ServerEvent, make_id
+from ...token_count import tokens_for
+from ..answer_form import SIGNATURE
+from ..errors import error_of, is_error, says_too_long
+from .block_reader import BlockReader
+from .parts import (
     NO_CACHE,
     USES,
     WORDS,

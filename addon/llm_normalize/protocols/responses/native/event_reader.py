@@ -8,10 +8,10 @@ known, and what that fix would send is not sent.
 from collections.abc import Iterable
 from typing import override
 
-from ..json_values import as_object
-from ..native import NativeAsked, NativeReader
-from ..protocol import JsonObject, ServerEvent
-from .native_form import fitted
+from ...json_values import as_object
+from ...native_reader import NativeAsked, NativeReader
+from ...protocol import JsonObject, ServerEvent
+from .form import fitted
 
 _FIELDS = "event-fields-missing"
 _INNER = (("item", "item-fields-missing"), ("part", _FIELDS))

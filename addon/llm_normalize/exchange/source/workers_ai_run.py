@@ -1,4 +1,4 @@
-"""Flows whose provider speaks a protocol of its own: there and back.
+"""Workers AI's own API: the request there, and the model that does not stream.
 
 Its streams and bodies are read like any other provider's. What remains is the request,
 and the model that does not stream: its answer is requested as one body.
@@ -8,7 +8,7 @@ from mitmproxy import http
 
 from ...chat.state.stream_state import Asked
 from ...mitm.second_request import Reply, replace_response
-from ...routing.workers_ai import native_body, native_path, refusal_means_no_stream
+from ...routing.workers_ai import refusal_means_no_stream, run_body, run_path
 from ...wire.json_text import dumps
 from ..message.message_body import content_of
 from ..request.adapted_request import Adapted, RequestEdit, body_of
@@ -21,7 +21,7 @@ _STREAMING = ("stream", "stream_options")
 
 
 def translate(exchange: Exchange, base: str) -> None:
-    """Put the request of *exchange* into the native form, below the path *base*.
+    """Put the request of *exchange* into Workers AI's form, below the path *base*.
 
     Args:
         exchange: The exchange.
@@ -36,15 +36,15 @@ def translate(exchange: Exchange, base: str) -> None:
     except ValueError:
         raise ValueError("The body of the request cannot be decoded.") from None
     sent = Asked.from_body(original).model
-    native = native_body(original)
-    request.path = native_path(base, sent)
+    run = run_body(original)
+    request.path = run_path(base, sent)
     request.headers.pop("content-encoding", None)
-    request.content = native.body
+    request.content = run.body
     if exchange.mapped_model is None:
         exchange.mapped_model = sent  # the answer does not name it
     edits: list[RequestEdit] = [*(made.edits if made else ())]
-    edits += [(NAME, "dropped", path) for path in native.dropped]
-    edits += [(NAME, "changed", path) for path in native.changed]
+    edits += [(NAME, "dropped", path) for path in run.dropped]
+    edits += [(NAME, "changed", path) for path in run.changed]
     exchange.adapted = Adapted(made.original if made else original, edits)
 
 

@@ -7,10 +7,10 @@ call of one: by the name that they have made of namespace and name, and whatever
 from contextlib import suppress
 from functools import cached_property
 
-from ..json_values import as_list, objects_in
-from ..protocol import JsonObject, UntranslatableError
-from ..tool_names import Tool, ToolNames
-from .tools import Tools
+from ...json_values import as_list, objects_in
+from ...protocol import JsonObject, UntranslatableError
+from ...tool_names import Tool, ToolNames
+from ..tools import Tools
 
 _BRINGERS = ("additional_tools", "tool_search_output")
 """The types of items that declare further tools."""

@@ -1,10 +1,10 @@
 """The names of the events of a response, and what some providers call them instead."""
 
-from ..json_values import as_object, as_string
-from ..protocol import JsonObject
-from .native_form import Does
-from .native_response import UNFINISHED, response_in
-from .spoken_items import PARTS
+from ...json_values import as_object, as_string
+from ...protocol import JsonObject
+from ..spoken_items import PARTS
+from .form import Does
+from .response import UNFINISHED, response_in
 
 TEXTS = {f"response.{form.text}": kind for kind, form in PARTS.items()}
 """What the names of a text's events begin with, and the kind of its part."""

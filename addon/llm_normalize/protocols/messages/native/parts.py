@@ -4,12 +4,12 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ...wire.json_text import Json, dumps, whole_number
-from ...wire.sse import LIMIT
-from ..json_values import as_object, as_string
-from ..object_end import ObjectEnd
-from ..protocol import JsonObject, make_id
-from .tool_ids import plain
+from ....wire.json_text import Json, dumps, whole_number
+from ....wire.sse import LIMIT
+from ...json_values import as_object, as_string
+from ...object_end import ObjectEnd
+from ...protocol import JsonObject, make_id
+from ..tool_ids import plain
 
 INPUT = "input_json_delta"
 SIGNED = "signature_delta"

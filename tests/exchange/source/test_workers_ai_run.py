@@ -4,13 +4,10 @@ from typing import Any
 import pytest
 from mitmproxy import http
 
-from llm_normalize.exchange.delivery.answer_path import is_native_answer
+from llm_normalize.exchange.delivery.answer_path import is_workers_ai_answer
 from llm_normalize.exchange.request.adapted_request import Adapted
-from llm_normalize.exchange.source import native_provider
-from llm_normalize.exchange.source.native_provider import (
-    retry_without_stream,
-    translate,
-)
+from llm_normalize.exchange.source import workers_ai_run
+from llm_normalize.exchange.source.workers_ai_run import retry_without_stream, translate
 from llm_normalize.exchange.state.exchange import Exchange
 from llm_normalize.exchange.state.running_answer import RunningAnswer
 from llm_normalize.exchange.state.settings import Settings
@@ -63,7 +60,7 @@ def test_answer_is_asked_for_in_one_piece_where_there_is_no_stream(
         asked.append(body)
         return reply
 
-    monkeypatch.setattr(native_provider, "send_retry", send_retry)
+    monkeypatch.setattr(workers_ai_run, "send_retry", send_retry)
     made, answer = running(EMPTY)
     later = retry_without_stream(made, answer)
     assert later is not None
@@ -108,13 +105,13 @@ def test_answer_is_not_asked_for_again_where_that_is_of_no_use() -> None:
 def test_answer_is_distinguished_from_an_error(
     status: int, body: bytes, good: bool
 ) -> None:
-    assert is_native_answer(http.Response.make(status, body)) is good
+    assert is_workers_ai_answer(http.Response.make(status, body)) is good
 
 
 def test_answer_that_is_not_read_is_none() -> None:
     made, answer = running(EMPTY, stream=True)
     response_of(made).headers["content-encoding"] = "gzip"
-    assert not is_native_answer(response_of(made))
+    assert not is_workers_ai_answer(response_of(made))
     assert retry_without_stream(made, answer) is None
 
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import override
 
-from ...wire.json_text import Json
-from ...wire.sse import LIMIT
-from ..json_values import as_object, as_string
-from ..native import NativeAsked, NativeReader
-from ..protocol import JsonObject
-from .answer_form import SIGNATURE
-from .native_parts import (
+from ....wire.json_text import Json
+from ....wire.sse import LIMIT
+from ...json_values import as_object, as_string
+from ...native_reader import NativeAsked, NativeReader
+from ...protocol import JsonObject
+from ..answer_form import SIGNATURE
+from .parts import (
     EMPTY,
     INPUT,
     KINDS,

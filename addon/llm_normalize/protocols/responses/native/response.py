@@ -2,14 +2,14 @@
 
 from collections.abc import Container, Sequence
 
-from ...wire.json_text import Json, whole_number
-from ..figures import Counts
-from ..json_values import as_object, as_string
-from ..native import NativeAsked
-from ..protocol import JsonObject, make_id
-from ..token_count import tokens_for
-from .native_form import Does
-from .response_object import error_of, frame_of, usage_of
+from ....wire.json_text import Json, whole_number
+from ...figures import Counts
+from ...json_values import as_object, as_string
+from ...native_reader import NativeAsked
+from ...protocol import JsonObject, make_id
+from ...token_count import tokens_for
+from ..response_object import error_of, frame_of, usage_of
+from .form import Does
 
 TERMINAL = {
     "response.completed": "completed",

@@ -1,0 +1,1 @@
+"""Messages that the provider itself sends: read, and repaired where they stand."""
