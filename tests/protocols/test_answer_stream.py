@@ -12,7 +12,8 @@ from llm_normalize.protocols.protocol import (
     ServerEvent,
 )
 from llm_normalize.repair.fix import DONE, chunk, wire
-from llm_normalize.wire.sse import BOM, LIMIT
+from llm_normalize.wire.limits import MAX_EVENT
+from llm_normalize.wire.sse import BOM
 from proxies import fail
 
 TEXT = wire([chunk({"content": "é"})])
@@ -124,7 +125,7 @@ def test_nothing_follows_an_error_or_the_end() -> None:
 
 def test_event_that_is_too_large_is_an_error() -> None:
     stream = AnswerStream(Echo())
-    out = stream(b'data: {"choices":[' + b" " * LIMIT)
+    out = stream(b'data: {"choices":[' + b" " * MAX_EVENT)
     assert out.startswith(
         b'event: error\ndata: {"message":"An event of the provider is'
     )

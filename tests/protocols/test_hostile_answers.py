@@ -10,7 +10,7 @@ from llm_normalize.protocols import PROTOCOLS
 from llm_normalize.protocols.answer_stream import AnswerStream
 from llm_normalize.protocols.protocol import AnswerTranslator, ClientProtocol
 from llm_normalize.repair.fix import DONE, chunk, wire
-from llm_normalize.wire.sse import LIMIT
+from llm_normalize.wire.limits import MAX_EVENT
 
 ASKED: dict[str, Any] = {"model": "m", "max_tokens": 9, "messages": [], "input": "Hi"}
 _LARGE = 200
@@ -56,7 +56,7 @@ def test_work_grows_with_the_answer_and_not_with_its_square(
     assert growth(asked, translate, 200) < MOST
 
 
-PART = "x" * (LIMIT // 8)
+PART = "x" * (MAX_EVENT // 8)
 DELTAS: dict[str, dict[str, Any]] = {
     "text": {"content": PART},
     "thought": {"reasoning_content": PART},
@@ -78,7 +78,7 @@ def test_answer_that_has_to_be_held_ends_before_it_is_too_long(
         out = stream(wire([chunk(DELTAS[kind])])) or out
     is_held = protocol is PROTOCOLS[0] or kind not in ("arguments", "citation")
     assert (b"too long" in out) is is_held
-    assert answer.held < LIMIT * 5 / 4
+    assert answer.held < MAX_EVENT * 5 / 4
     assert not (is_held and stream(DONE))
 
 
@@ -87,7 +87,7 @@ def test_what_has_been_sent_and_is_not_needed_is_not_held() -> None:
     for _ in range(3):
         answer.chunk(chunk({"content": PART}))
         answer.chunk(chunk({"reasoning_content": PART}))
-    assert answer.held < LIMIT // 8
+    assert answer.held < MAX_EVENT // 8
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda each: each.name)

@@ -51,10 +51,10 @@ def test_a_long_stream_takes_no_more_than_it_should() -> None:
         made.add_received(line)
         made.add_sent(line[:-1])
     assert made.is_cut
-    assert len(made.body) == snapshot.LIMIT
-    assert sum(map(len, made.received or [])) < snapshot.LIMIT / 5
+    assert len(made.body) == snapshot.MAX_STORED
+    assert sum(map(len, made.received or [])) < snapshot.MAX_STORED / 5
     assert len(made._sent) <= 20
-    assert len(made._blocks) <= 2 * snapshot.LIMIT // (16 * 1024) + 2
+    assert len(made._blocks) <= 2 * snapshot.MAX_STORED // (16 * 1024) + 2
 
 
 @pytest.mark.parametrize("damaged", [["text"], [b"no zlib"], 7, None])
@@ -65,4 +65,4 @@ def test_what_is_damaged_is_refused(damaged: object) -> None:
 
 def test_bomb_in_a_file_stays_small() -> None:
     bomb = zlib.compress(bytes(64 * 1024 * 1024))
-    assert len(unpacked([bomb] * 9)) <= 4 * snapshot.LIMIT
+    assert len(unpacked([bomb] * 9)) <= 4 * snapshot.MAX_STORED

@@ -14,7 +14,6 @@ import zstd_frames
 from each_case import each_case
 from llm_normalize.wire import content_encoding
 from llm_normalize.wire.content_encoding import (
-    LARGEST,
     OUTPUT_SIZE,
     CorruptBodyError,
     Decoder,
@@ -25,6 +24,7 @@ from llm_normalize.wire.content_encoding import (
 from llm_normalize.wire.content_encoding import (
     decode as decode_whole,
 )
+from llm_normalize.wire.limits import MAX_BODY
 from streams import cuts
 
 TEXT = b"".join(b'data: {"n":%d}\n\n' % n for n in range(200))
@@ -247,11 +247,11 @@ def test_zstd_is_undone_by_the_library_that_is_there(
 
 
 BOMBS = {
-    "gzip": gzip.compress(bytes(3 * LARGEST)),
-    "deflate": zlib.compress(bytes(3 * LARGEST)),
-    "br": brotli.compress(bytes(3 * LARGEST), quality=3),
-    "zstd": zstd_frames.compress(bytes(3 * LARGEST)),
-    "br, zstd": zstd_frames.compress(brotli.compress(bytes(3 * LARGEST), quality=3)),
+    "gzip": gzip.compress(bytes(3 * MAX_BODY)),
+    "deflate": zlib.compress(bytes(3 * MAX_BODY)),
+    "br": brotli.compress(bytes(3 * MAX_BODY), quality=3),
+    "zstd": zstd_frames.compress(bytes(3 * MAX_BODY)),
+    "br, zstd": zstd_frames.compress(brotli.compress(bytes(3 * MAX_BODY), quality=3)),
 }
 
 
@@ -275,8 +275,8 @@ def test_a_whole_body_inflates_to_its_bound_and_no_further(
     is_old = "br" in encoding and not hasattr(
         brotli.Decompressor, "can_accept_more_data"
     )
-    assert sum(seen) < (4 if is_old else 2) * LARGEST
-    assert len(decode_whole(BOMBS[encoding], encoding, 3 * LARGEST)) == 3 * LARGEST
+    assert sum(seen) < (4 if is_old else 2) * MAX_BODY
+    assert len(decode_whole(BOMBS[encoding], encoding, 3 * MAX_BODY)) == 3 * MAX_BODY
 
 
 @pytest.mark.parametrize("name", ENCODERS)

@@ -274,7 +274,7 @@ def test_megabytes_in_tiny_reads_are_looked_at_once(
 
 
 def test_a_value_over_the_limit_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sse, "LIMIT", 20)
+    monkeypatch.setattr(sse, "MAX_EVENT", 20)
     large = b'{"a":"' + b"x" * 30
     items = folded(items_of([large[:25], large[25:], b'"}\n\n', events(b"1") + b"\n"]))
     assert [raw for raw, kind in items if kind == "large"]
@@ -327,7 +327,7 @@ def test_no_cut_matters_and_nothing_is_lost(data: bytes) -> None:
 @given(WIRES)
 def test_no_cut_decides_what_is_over_the_limit(data: bytes) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sse, "LIMIT", 9)
+        patch.setattr(sse, "MAX_EVENT", 9)
         read(data)
 
 

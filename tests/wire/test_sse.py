@@ -1,6 +1,6 @@
 import pytest
 
-from llm_normalize.wire import sse
+from llm_normalize.wire import limits, sse
 from llm_normalize.wire.event_boundary import Boundary, ValueScan
 from llm_normalize.wire.sse import BOM, Event, EventParser, Gap, Line, Oversized, encode
 from wire.parsed import items_of, large, lines, read, value
@@ -73,7 +73,7 @@ def test_tiny_reads_scan_each_byte_a_few_times_only(
 
 @pytest.fixture
 def limit(monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(sse, "LIMIT", 20)
+    monkeypatch.setattr(sse, "MAX_EVENT", 20)
     return 20
 
 
@@ -86,7 +86,7 @@ def test_a_value_over_the_limit_ends_with_its_line(end: bytes, size: int) -> Non
 
 
 def test_the_limit_is_8_mib() -> None:
-    assert sse.LIMIT == 8 * 1024 * 1024
+    assert limits.MAX_EVENT == 8 * 1024 * 1024
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
@@ -122,7 +122,7 @@ def test_what_follows_a_block_does_not_decide_what_is_over_the_limit(
     monkeypatch: pytest.MonkeyPatch, data: bytes
 ) -> None:
     for limit in range(4, len(data) + 2):
-        monkeypatch.setattr(sse, "LIMIT", limit)
+        monkeypatch.setattr(sse, "MAX_EVENT", limit)
         read(data + b"data: 1\n\n")
 
 
@@ -298,7 +298,7 @@ def test_event_in_usual_framing_is_what_the_parser_finds(raw: bytes) -> None:
 def test_event_beyond_the_limit_is_left_to_the_parser(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sse, "LIMIT", len(FRAMED[0]) - 1)
+    monkeypatch.setattr(sse, "MAX_EVENT", len(FRAMED[0]) - 1)
     assert EventParser().framed(FRAMED[0]) is None
 
 

@@ -16,7 +16,7 @@ from ..chat.state.stream_state import Asked
 from ..fixes import FIXES
 from ..protocols import endpoint_at
 from ..records.flow_metadata import AnswerMetadata
-from ..records.snapshot import LIMIT, unpacked
+from ..records.snapshot import MAX_STORED, unpacked
 from ..repair.engine.stream_to_body import Contents, contents_of
 from ..text.printable import escaped
 from ..wire.content_encoding import beginning
@@ -57,7 +57,7 @@ class Transcript(AnswerView):
         else:
             found = contents_of(data, Asked(stream=True), FIXES, "transcript")
             lines = list(_lines(found))
-        if record is not None and record["is_cut"] and len(data) <= LIMIT:
+        if record is not None and record["is_cut"] and len(data) <= MAX_STORED:
             lines += [BLANK, "the answer was too long to keep: this is its beginning"]
         if record is not None and broken_off(record):
             lines += [BLANK, f"broken off here: {broken_off(record)}"]
@@ -73,7 +73,10 @@ class Transcript(AnswerView):
 def _so_far(response: http.Response) -> bytes:
     """The part of an answer sent by now, decoded as far as it goes."""
     data = response.raw_content or b""
-    return beginning(data, response.headers.get("content-encoding", ""), LIMIT) or data
+    return (
+        beginning(data, response.headers.get("content-encoding", ""), MAX_STORED)
+        or data
+    )
 
 
 def _is_answer(metadata: contentviews.Metadata, record: AnswerMetadata | None) -> bool:

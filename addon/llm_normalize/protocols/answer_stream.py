@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 from ..wire.event_boundary import DONE
 from ..wire.json_text import Json, dumps, loads, loads_leniently
-from ..wire.sse import LIMIT, Comments, Event, EventParser, Gap, Item
+from ..wire.limits import MAX_EVENT
+from ..wire.sse import Comments, Event, EventParser, Gap, Item
 from .json_values import as_object
 from .protocol import AnswerTranslator, JsonObject, ServerEvent
 
@@ -98,7 +99,7 @@ class AnswerStream:
         value = object_in(data)
         if isinstance(value.get("choices"), list):
             out = written(self._answer.chunk(value))
-            return out if self._answer.held < LIMIT else out + self._fail(_TOO_LONG)
+            return out if self._answer.held < MAX_EVENT else out + self._fail(_TOO_LONG)
         # What is neither, no client of chat could read.
         return self._error(error_in(value, _FAILED)) if value.get("error") else b""
 

@@ -12,12 +12,14 @@ KEY = "llm_normalize"
 VERSION = 2
 """Of what is there."""
 
-LIMIT = 4 * 1024 * 1024
+MAX_STORED = 4 * 1024 * 1024
 """Bytes that are stored of either."""
 
 _BLOCK = 16 * 1024
-_MOST = 4 * LIMIT // _BLOCK  # blocks
-_LARGEST = 2 * LIMIT  # bytes of a block, unpacked: one read may be as long as the limit
+_MOST = 4 * MAX_STORED // _BLOCK  # blocks
+_LARGEST = (
+    2 * MAX_STORED
+)  # bytes of a block, unpacked: one read may be as long as the limit
 
 
 class Snapshot:
@@ -39,7 +41,7 @@ class Snapshot:
         self._sent: list[bytes] = []
         self._size = 0  # of both, since then
         self._has_sent = False
-        self._received_room = self._sent_room = LIMIT
+        self._received_room = self._sent_room = MAX_STORED
         self._is_cut = False
 
     def add_received(self, received: bytes) -> None:

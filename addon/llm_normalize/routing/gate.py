@@ -15,8 +15,9 @@ from ..text.loopback import is_loopback
 from ..text.printable import brief
 from ..wire.json_text import dumps
 from . import cors
+from .gate_token import is_let_in
 from .hosts import BASE, OTHER_BASES, HostPattern
-from .keys import HEADER, OTHER_HEADER, Secret, is_let_in
+from .keys import HEADER, OTHER_HEADER, Secret
 from .own_address import is_cross_site, is_here
 from .routes import is_reverse
 

@@ -11,7 +11,8 @@ from ..records.snapshot import KEY as RECORD
 from ..records.snapshot import unpacked
 from ..text.echo import MASK
 from ..text.letters import may_pack, places_of, spellings
-from ..wire.content_encoding import LARGEST, beginning
+from ..wire.content_encoding import beginning
+from ..wire.limits import MAX_BODY
 from .keys import Secret
 
 _LEAST = 6  # characters of what is a key
@@ -129,7 +130,7 @@ def _hide_in_body(response: http.Response, key: bytes, *, is_thorough: bool) -> 
     masked = without(body, key, is_thorough=is_thorough)
     encoding = response.headers.get("content-encoding", "")
     if masked == body and encoding:
-        body = beginning(body, encoding, LARGEST)
+        body = beginning(body, encoding, MAX_BODY)
         masked = without(body, key, is_thorough=is_thorough)
     if masked == body:
         return False

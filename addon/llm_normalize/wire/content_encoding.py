@@ -14,6 +14,8 @@ from typing import Any
 
 import brotli
 
+from .limits import MAX_BODY
+
 OUTPUT_SIZE = 64 * 1024
 """The largest size of one output in bytes."""
 
@@ -23,9 +25,6 @@ MAX_INFLATED_PER_TURN = 16 * 1024 * 1024
 They are sent with their read. Brotli before 1.2 cannot limit the output of one byte: all of
 it is in memory before it is counted.
 """
-
-LARGEST = 8 * 1024 * 1024
-"""The largest body in bytes that is parsed, unless `body_size_limit` says otherwise."""
 
 _SLICE = 32  # bytes: in zstd, a few blocks of 128 KiB at the most
 _CODINGS = 3  # applied one after another
@@ -353,7 +352,7 @@ def beginning(data: bytes, encoding: str, most: int) -> bytes:
     return b"".join(found)
 
 
-def decode(data: bytes, encoding: str, most: int = LARGEST) -> bytes:
+def decode(data: bytes, encoding: str, most: int = MAX_BODY) -> bytes:
     """Return all that *data* decodes to.
 
     Args:

@@ -19,9 +19,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from .event_boundary import Boundary, has_escaped_end, is_complete_value
-
-LIMIT = 8 * 1024 * 1024
-"""Bytes of one block that are buffered; a larger one passes through unread."""
+from .limits import MAX_EVENT
 
 BOM = b"\xef\xbb\xbf"
 _COLON = ord(":")
@@ -172,7 +170,7 @@ class Gap:
 
 @dataclass(slots=True)
 class Oversized:
-    """Part of a block that is larger than `LIMIT`; passes as it is.
+    """Part of a block that is larger than `MAX_EVENT`; passes as it is.
 
     Attributes:
         raw: Its bytes, unchanged.
@@ -216,7 +214,7 @@ def encode(payload: bytes) -> bytes:
 
 
 class EventParser:
-    """Bytes in, blocks out. Never raises; keeps at most `LIMIT` bytes."""
+    """Bytes in, blocks out. Never raises; keeps at most `MAX_EVENT` bytes."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -265,7 +263,7 @@ class EventParser:
 
         It is what `read` would find, where nothing of a block has come; it is taken then.
         """
-        if not self.is_between or len(raw) > LIMIT:
+        if not self.is_between or len(raw) > MAX_EVENT:
             return None
         if "_boundary" in self.__dict__ and self._boundary.one_by_one:
             return None
@@ -287,12 +285,12 @@ class EventParser:
         Where a block is too large, it is so whatever follows it in the same read: no more
         is buffered than shows it.
         """
-        fits = len(self._buffer) + len(data) <= LIMIT + 1
+        fits = len(self._buffer) + len(data) <= MAX_EVENT + 1
         return self._read(data) if fits else self._read_in_parts(data)
 
     def _read_in_parts(self, data: bytes) -> Iterator[Item | Comments]:
         while data:
-            room = LIMIT + 1 - len(self._buffer)
+            room = MAX_EVENT + 1 - len(self._buffer)
             yield from self._read(data[:room])
             data = data[room:]
 
@@ -373,7 +371,7 @@ class EventParser:
         if self._buffer[0] != _COLON or boundary.one_by_one or not boundary.is_fresh:
             return 0
         found = _COMMENTS.match(self._buffer)
-        if found is None or found.end() > LIMIT:  # one may be too large
+        if found is None or found.end() > MAX_EVENT:  # one may be too large
             return 0
         comments = Comments(found.group(), self.count, found.group().count(b"\n\n"))
         items.append(comments)
@@ -403,7 +401,7 @@ class EventParser:
         size = len(self._buffer) if end < 0 else end
         # Not counting a last "\n" that might as well have come with the next read.
         size -= end >= 0 and self._buffer[end - 2 : end] == b"\r\n"
-        return LIMIT + 1 if size > LIMIT else 0
+        return MAX_EVENT + 1 if size > MAX_EVENT else 0
 
     def _end_of_all(self, new: int) -> int:
         """Return where the last block ends that has come; of a line of values, anywhere.

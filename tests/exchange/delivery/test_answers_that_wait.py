@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from llm_normalize import conformance
-from llm_normalize.exchange.delivery.answer_path import LARGEST
 from llm_normalize.wire.json_text import dumps, loads
+from llm_normalize.wire.limits import MAX_BODY
 from proxies import BAD, Proxy, chat_flow, response_of
 
 ASKED = {"model": "m", "stream": True}
@@ -62,7 +62,7 @@ def test_events_of_another_type_are_a_stream_all_the_same(proxy: Proxy) -> None:
         {"content-length": ""},
         {"content-length": "0"},
         {"content-length": "7, 7"},
-        {"content-length": str(LARGEST + 1)},
+        {"content-length": str(MAX_BODY + 1)},
         {"content-type": "text/event-stream"},
         {"content-type": "application/octet-stream"},
     ],

@@ -8,8 +8,8 @@ from llm_normalize.exchange.state.running_answer import RunningAnswer
 from llm_normalize.exchange.state.settings import Settings
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.body import LARGE
-from llm_normalize.wire.content_encoding import LARGEST
 from llm_normalize.wire.json_text import dumps
+from llm_normalize.wire.limits import MAX_BODY
 from proxies import BAD_BODY, GOOD_BODY, chat_flow, fail, messages, response_of
 
 
@@ -57,7 +57,7 @@ def test_a_body_that_cannot_be_read_passes_and_is_named(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(message_body, "LARGEST", 1000 if encoding else LARGEST)
+    monkeypatch.setattr(message_body, "MAX_BODY", 1000 if encoding else MAX_BODY)
     assert repair(data, encoding=encoding) == (data, (0, len(data), len(data)))
     (said,) = messages(caplog)
     assert said.startswith("an answer: the body cannot be decoded")

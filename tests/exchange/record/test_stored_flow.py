@@ -102,7 +102,7 @@ def test_what_nobody_could_look_at_is_not_kept(
 def test_body_that_is_not_whole_cannot_be_looked_at(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("llm_normalize.records.snapshot.LIMIT", 10)
+    monkeypatch.setattr("llm_normalize.records.snapshot.MAX_STORED", 10)
     made = chat_flow(
         request={"model": "m"}, headers={"content-type": "application/json"}
     )

@@ -26,7 +26,7 @@ def _fast(monkeypatch: pytest.MonkeyPatch) -> None:
         "_FIRST_WAIT": 0.001,
         "_LONGEST_WAIT": 0.002,
         "_LOOK": 0.02,
-        "LIMIT": 5,
+        "TIMEOUT": 5,
     }.items():
         monkeypatch.setattr(polling, name, seconds)
 
@@ -136,7 +136,7 @@ def test_bug_in_asking_is_a_failure_whose_text_is_not_told() -> None:
 
 
 def test_result_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "LIMIT", 0.1)
+    monkeypatch.setattr(polling, "TIMEOUT", 0.1)
     expected = 504, error("No result within 0.1 seconds (request req-1)")
     assert failure(polled(Asks(WAIT))) == expected
 
@@ -145,7 +145,7 @@ def test_result_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
 def test_asking_does_not_outlive_the_limit(
     monkeypatch: pytest.MonkeyPatch, first: list[EventRecord]
 ) -> None:
-    monkeypatch.setattr(polling, "LIMIT", 0.1)
+    monkeypatch.setattr(polling, "TIMEOUT", 0.1)
     endless, ask = Endless(), Asks(*first, READY)
 
     async def asked() -> Reply:

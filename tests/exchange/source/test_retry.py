@@ -103,7 +103,7 @@ def test_without_an_answer_the_refusal_stays(
 def test_answer_that_takes_too_long_leaves_the_refusal(
     proxy: Proxy, upstream: SecondAnswers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retry, "LIMIT", 0)
+    monkeypatch.setattr(retry, "TIMEOUT", 0)
     upstream.replies = [Reply(200, "OK", JSON, b"{}")]
     assert play(proxy, refused()).status_code == 400
 

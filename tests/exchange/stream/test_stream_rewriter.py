@@ -27,7 +27,7 @@ from llm_normalize.wire.content_encoding import (
 )
 from llm_normalize.wire.event_boundary import Boundary, ValueScan
 from llm_normalize.wire.json_text import loads
-from llm_normalize.wire.sse import LIMIT
+from llm_normalize.wire.limits import MAX_EVENT
 from streams import cuts
 
 HEAD = chunk({"role": "assistant", "content": ""})
@@ -412,7 +412,7 @@ _SETTLED = [(_said(word), 1) for word in "abcdef"] + [
 @given(st.lists(st.tuples(st.sampled_from(READS), st.integers(1, 6)), max_size=20))
 @example([*_SETTLED, (_said("a"), 1), (_spaced("b"), 1), (b"\r\n", 1)])
 @example([*_SETTLED, (_said("half")[:30], 1), (_spaced("b"), 2)])
-@example([*_SETTLED, (_spaced("x" * LIMIT), 1), (_spaced("b"), 2)])
+@example([*_SETTLED, (_spaced("x" * MAX_EVENT), 1), (_spaced("b"), 2)])
 @example([*_SETTLED, (_spelled(_spaced, b"\xc3"), 1), (_spaced("b"), 2)])
 def test_what_is_not_parsed_is_sent_and_counted_as_ever(
     drawn: list[tuple[bytes | str, int]],

@@ -17,7 +17,7 @@ from llm_normalize.protocols.native_reader import NativeAsked
 from llm_normalize.protocols.responses.native.response_reader import ResponsesReader
 from llm_normalize.repair.engine.native_stream import NativeStream
 from llm_normalize.repair.outcome import EventRecord
-from llm_normalize.wire.sse import LIMIT
+from llm_normalize.wire.limits import MAX_EVENT
 from native_faults import (
     ALL,
     CALLS,
@@ -672,7 +672,7 @@ def test_citations_are_in_the_part_that_is_put_in() -> None:
 def test_what_is_too_long_passes() -> None:
     reads = reader()
     kind = "response.output_text.delta"
-    long = {"type": kind, "delta": "x" * (LIMIT + 1)}
+    long = {"type": kind, "delta": "x" * (MAX_EVENT + 1)}
     reads.event(kind, long)
     after = {"type": kind, "delta": "y"}
     assert reads.event(kind, after) == ([(kind, after)], [])

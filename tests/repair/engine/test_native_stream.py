@@ -15,7 +15,7 @@ from llm_normalize.protocols.native_reader import NativeAsked
 from llm_normalize.protocols.native_readers import native_reader
 from llm_normalize.repair.engine.native_stream import NativeStream
 from llm_normalize.repair.outcome import EventRecord
-from llm_normalize.wire.sse import LIMIT
+from llm_normalize.wire.limits import MAX_EVENT
 
 START = {
     "type": "message_start",
@@ -209,7 +209,7 @@ def test_what_is_kept_of_a_response_is_bounded(name: str) -> None:
         stream.feed(sent(GROWING[name]).replace(b"xx", b"%04d" % at, 1))
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert kept < 1.5 * LIMIT
+    assert kept < 1.5 * MAX_EVENT
 
 
 def test_ids_of_calls_that_are_kept_are_bounded() -> None:
@@ -218,7 +218,7 @@ def test_ids_of_calls_that_are_kept_are_bounded() -> None:
     assert len({ids.take("x" * 100_000 + str(at)) for at in range(240)}) == 240
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert kept < 1.5 * LIMIT
+    assert kept < 1.5 * MAX_EVENT
 
 
 def stream() -> NativeStream:

@@ -126,7 +126,7 @@ def test_nothing_is_glued_to_a_last_block_that_has_no_end(
 def test_nothing_is_glued_to_an_event_too_large_that_has_no_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sse, "LIMIT", 500)
+    monkeypatch.setattr(sse, "MAX_EVENT", 500)
     large = b"data: " + b"x" * 600
     assert repaired(GOOD + STOP + large) == GOOD + STOP + large
 
@@ -345,7 +345,7 @@ def test_finish_before_an_event_that_is_called_an_error_fits_its_calls() -> None
 def test_no_success_is_forged_after_an_event_that_is_too_large(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sse, "LIMIT", 1000)
+    monkeypatch.setattr(sse, "MAX_EVENT", 1000)
     large = wire([{"error": {"message": "x" * 2000}}])
     assert repaired(wire([SAID]) + large + DONE) == wire([SAID]) + large + DONE
     assert repaired(wire([SAID]) + STOP + large) == wire([SAID]) + STOP + large

@@ -34,7 +34,7 @@ from llm_normalize.repair.engine.translated_output import TranslatedOutput
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, head, rest, wire
 from llm_normalize.repair.look import Finding, look
 from llm_normalize.repair.outcome import EventRecord
-from llm_normalize.wire import sse
+from llm_normalize.wire import limits
 from llm_normalize.wire.json_text import dumps
 from llm_normalize.wire.sse import encode
 from properties import test_recorded as recorded
@@ -658,7 +658,7 @@ def test_event_behind_half_of_another_is_no_event() -> None:
     assert_same([*settled, half, wire([text(" a")]), wire([text(" b")])])
 
 
-@pytest.mark.parametrize("size", [20_000, sse.LIMIT])
+@pytest.mark.parametrize("size", [20_000, limits.MAX_EVENT])
 def test_nothing_is_known_behind_a_large_event(size: int) -> None:
     play = Play()
     play.settle()

@@ -14,6 +14,7 @@ from ...text.printable import brief
 from ...wire.content_encoding import decoder_for
 from ...wire.header import header_in
 from ...wire.json_text import Json, loads
+from ...wire.limits import MAX_BODY
 from ..message.message_body import content_of
 from ..message.request_facts import quoted
 from ..message.response_headers import answers_events
@@ -28,8 +29,6 @@ RESULT_ID = "nvcf-reqid"
 """The header with the id of a result that is fetched."""
 
 
-LARGEST = 8 * 1024 * 1024
-"""Bytes of an answer whose head waits for its body."""
 _KINDS = ("application/json", "application/problem+json", "text/html", "text/plain")
 
 
@@ -97,7 +96,7 @@ def _may_wait(response: http.Response, *, observe: bool) -> bool:
     if not length:
         return False
     kind = header_in(fields, b"content-type").partition(";")[0].strip().lower()
-    is_known = length.isascii() and length.isdecimal() and 0 < int(length) <= LARGEST
+    is_known = length.isascii() and length.isdecimal() and 0 < int(length) <= MAX_BODY
     is_kind = kind in _KINDS or kind.endswith("+json")
     return is_known and is_kind and not (response.stream or observe)
 

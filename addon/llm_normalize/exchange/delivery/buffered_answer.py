@@ -13,7 +13,7 @@ from ...repair.outcome import EventRecord
 from ...wire.content_encoding import Decoder, LargeBodyError, decode
 from ...wire.event_boundary import EVENT
 from ...wire.json_text import is_container
-from ...wire.sse import LIMIT
+from ...wire.limits import MAX_EVENT
 from ..message.message_body import content_of
 from ..message.request_facts import quoted
 from ..state.exchange import Exchange
@@ -59,7 +59,7 @@ def repair(exchange: Exchange, running: RunningAnswer) -> Figures:
         # A large one is in a thread, where no stream waits.
         rewriter.turn = Turn(most=_BODY_BUDGET)
         rewriter.on_much = rewriter.on_growth = lambda: None  # all of it has come
-        rewriter.pipeline.allow_body(LIMIT)
+        rewriter.pipeline.allow_body(MAX_EVENT)
         made = rewriter.read(content) + rewriter.read(b"")
         response.data.content = b"".join(made)
     return running.figures()

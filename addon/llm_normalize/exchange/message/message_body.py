@@ -3,9 +3,10 @@
 from mitmproxy import ctx, http
 
 from ...mitm.helpers import parse_size
-from ...wire.content_encoding import LARGEST, LargeBodyError, decode
+from ...wire.content_encoding import LargeBodyError, decode
 from ...wire.header import header_in
 from ...wire.json_text import is_crowded
+from ...wire.limits import MAX_BODY
 
 CONTAINERS = 24_000
 """Objects and arrays of what is read where all streams wait; a long talk has thousands."""
@@ -21,7 +22,7 @@ def largest() -> int:
     """Return how many bytes a body may inflate to: what `body_size_limit` says."""
     options = getattr(ctx, "options", None)  # there are none outside of mitmproxy
     limit = parse_size(getattr(options, "body_size_limit", None))
-    return LARGEST if limit is None else limit
+    return MAX_BODY if limit is None else limit
 
 
 def content_of(message: http.Message, containers: int = CONTAINERS) -> bytes:
@@ -42,7 +43,7 @@ def content_of(message: http.Message, containers: int = CONTAINERS) -> bytes:
         most = largest()
     else:
         # A long prompt is no bomb; but it is read where all streams wait.
-        most = max(min(largest(), LARGEST), len(raw)) if encoding else len(raw)
+        most = max(min(largest(), MAX_BODY), len(raw)) if encoding else len(raw)
     bounds = encoding, most, containers
     before, known, wrong = getattr(message, _LOOKED_AT, (b"", (), ""))
     is_known = before is raw and known == bounds

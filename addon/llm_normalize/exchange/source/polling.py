@@ -13,7 +13,7 @@ from ...chat.errors.errors import wrapped
 from ...mitm.second_request import Reply, UpstreamError, drop
 from ...wire.json_text import dumps
 
-LIMIT = 600
+TIMEOUT = 600
 """Seconds until a result is given up."""
 
 _FIRST_WAIT = 0.3  # seconds
@@ -39,7 +39,7 @@ async def result_of(
         is_gone: Tells whether the client has left.
         name: Names the request in errors.
     """
-    deadline = time.monotonic() + LIMIT
+    deadline = time.monotonic() + TIMEOUT
     wait, failures, remaining = _FIRST_WAIT, 0, list(asks)
     while time.monotonic() < deadline:
         await unless_gone(asyncio.sleep(wait), is_gone, deadline)
@@ -64,7 +64,7 @@ async def result_of(
                 if isinstance(answer, Reply):
                     return answer
                 return _failed(502, f"{answer} (request {name})")
-    return _failed(504, f"No result within {LIMIT} seconds (request {name})")
+    return _failed(504, f"No result within {TIMEOUT} seconds (request {name})")
 
 
 async def _answer(ask: Ask) -> Reply | str:

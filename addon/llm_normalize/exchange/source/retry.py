@@ -32,7 +32,7 @@ from ..message.request_facts import quoted, secrets_of
 from ..request.adapted_request import RequestEdit, body_of, key_of
 from ..state.exchange import Exchange
 from ..state.running_answer import RunningAnswer
-from .polling import LIMIT, unless_gone
+from .polling import TIMEOUT, unless_gone
 
 logger = logging.getLogger(__name__)
 
@@ -259,7 +259,9 @@ async def send_retry(
         logger.info("normalize: not asked again: %s", reason)
         return reason
     reply = await unless_gone(
-        _answer(flow, body, live=live), lambda: is_gone(flow), time.monotonic() + LIMIT
+        _answer(flow, body, live=live),
+        lambda: is_gone(flow),
+        time.monotonic() + TIMEOUT,
     )
     if is_gone(flow):
         await drop(reply)
@@ -268,7 +270,7 @@ async def send_retry(
         if slot is not None:
             slot.answered(pause_of(reply.status, reply.headers))
     else:
-        reply = reply or f"no answer within {LIMIT} seconds"
+        reply = reply or f"no answer within {TIMEOUT} seconds"
         logger.warning("normalize: cannot ask again: %s", quoted(flow, reply))
     return reply
 
@@ -285,7 +287,7 @@ async def _comes_within(slot: Slot, seconds: float | None) -> bool:
 async def _answer(flow: http.HTTPFlow, body: bytes, *, live: bool) -> Reply | str:
     """Return the reply to the request of *flow* with another *body*, or why there is none."""
     try:
-        return await send(flow, request_with(flow, body), LIMIT, live=live)
+        return await send(flow, request_with(flow, body), TIMEOUT, live=live)
     except UpstreamError as error:
         return str(error)
     except Exception as error:  # noqa: BLE001 - a bug; its text may hold the key

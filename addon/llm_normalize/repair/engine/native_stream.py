@@ -18,7 +18,8 @@ from typing import Any, Protocol
 from ...chat.chunks.chunk import Tokens
 from ...wire.event_boundary import DONE, EVENT
 from ...wire.json_text import dumps, is_broken, loads
-from ...wire.sse import LIMIT, Event
+from ...wire.limits import MAX_EVENT
+from ...wire.sse import Event
 from ..outcome import EventRecord, Outcome
 from .event_stream import COMMENT, OVER, EventStream
 from .output import Output
@@ -102,7 +103,7 @@ class NativeStream(EventStream):
             return super().feed(data)
         may_be = bool(body) or data.lstrip().startswith(b"{")
         body += data
-        if may_be and len(body) <= LIMIT:
+        if may_be and len(body) <= MAX_EVENT:
             return []
         return self._let_go(body)
 

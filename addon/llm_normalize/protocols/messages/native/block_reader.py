@@ -7,7 +7,7 @@ from functools import partial
 from typing import override
 
 from ....wire.json_text import Json
-from ....wire.sse import LIMIT
+from ....wire.limits import MAX_EVENT
 from ...json_values import as_object, as_string
 from ...native_reader import NativeAsked, NativeReader
 from ...protocol import JsonObject
@@ -229,7 +229,7 @@ class BlockReader(NativeReader):
             return
         block.waiting.append(value)
         self._waiting += len(repr(value))
-        if self._waiting > LIMIT or len(self._blocks) > _OPEN:
+        if self._waiting > MAX_EVENT or len(self._blocks) > _OPEN:
             self._close(self._blocks[0])
 
     def _send_of(self, block: Block, value: JsonObject) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ....wire.json_text import Json, dumps, whole_number
-from ....wire.sse import LIMIT
+from ....wire.limits import MAX_EVENT
 from ...json_values import as_object, as_string
 from ...object_end import ObjectEnd
 from ...protocol import JsonObject, make_id
@@ -196,7 +196,7 @@ class CallIds:
         self._seed = seed
         self._taken = set(taken)
         self._numbers: dict[str, int] = {}
-        self._left = LIMIT
+        self._left = MAX_EVENT
         """Letters of further ids that are remembered."""
 
     def take(self, given: Json) -> str:

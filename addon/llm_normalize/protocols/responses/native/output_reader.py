@@ -8,7 +8,7 @@ replaced by the provider's own: see `event_reader`.
 from collections.abc import Callable
 from functools import partial
 
-from ....wire.sse import LIMIT
+from ....wire.limits import MAX_EVENT
 from ...json_values import as_list, as_object, as_string
 from ...protocol import JsonObject
 from ..output_items import Call
@@ -115,7 +115,7 @@ class OutputReader(ItemReader):
         self._count(text)
         self._number += 1
         made.keep(text)
-        if self._held > LIMIT:
+        if self._held > MAX_EVENT:
             self.words = ""  # what follows passes
 
     def _text_done(self, value: JsonObject) -> None:

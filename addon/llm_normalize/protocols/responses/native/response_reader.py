@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import override
 
-from ....wire.sse import LIMIT
+from ....wire.limits import MAX_EVENT
 from ...json_values import as_list, as_object, as_string
 from ...native_reader import LOST, NativeAsked, Repaired
 from ...protocol import JsonObject
@@ -50,7 +50,7 @@ class ResponsesReader(OutputReader):
     @override
     def _take(self, name: str, value: JsonObject) -> None:
         typed = named(name, value, self._does)
-        if typed is None or self._held > LIMIT:
+        if typed is None or self._held > MAX_EVENT:
             self._out.append((name, value))
             return
         kind = typed["type"]
