@@ -16,9 +16,9 @@ from ..records.statistics import Stats
 from ..text.printable import brief
 from ..wire.content_encoding import decoder_for
 from . import outage
-from .delivery.answer_path import AnswerPath, path_of
 from .delivery.answer_streams import AnswerStreams
 from .delivery.buffered_answer import Figures, is_slow, repair
+from .delivery.stream_or_buffer import AnswerPath, path_of
 from .request.adapted_request import Adapted, adapt
 from .request.native_answer import TOOL_ID, AnswerIds, restore_ids
 from .source.chat_retry import AskedRetry, ChatRetry, take

@@ -7,7 +7,7 @@ from mitmproxy import http
 from mitmproxy.proxy.mode_specs import ProxyMode
 
 from exchange.source.second_answers import SecondAnswers
-from llm_normalize.exchange.delivery.answer_path import is_pending
+from llm_normalize.exchange.delivery.stream_or_buffer import is_pending
 from llm_normalize.exchange.source import pending_result, polling
 from llm_normalize.exchange.source.pending_result import fetch
 from llm_normalize.exchange.state.running_answer import RunningAnswer

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from mitmproxy import http
 
-from llm_normalize.exchange.delivery.answer_path import is_workers_ai_answer
+from llm_normalize.exchange.delivery.stream_or_buffer import is_workers_ai_answer
 from llm_normalize.exchange.request.adapted_request import Adapted
 from llm_normalize.exchange.source import workers_ai_run
 from llm_normalize.exchange.source.workers_ai_run import retry_without_stream, translate

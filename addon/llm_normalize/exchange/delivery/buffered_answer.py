@@ -19,7 +19,7 @@ from ..message.request_facts import quoted
 from ..state.exchange import Exchange
 from ..state.running_answer import RunningAnswer
 from ..stream.stream_rewriter import Turn
-from .answer_path import is_good, is_workers_ai_answer
+from .stream_or_buffer import is_good, is_workers_ai_answer
 from .translated_answer import translate_body
 
 logger = logging.getLogger(__name__)

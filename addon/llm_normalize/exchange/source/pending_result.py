@@ -7,7 +7,7 @@ from mitmproxy import http
 from ...mitm.second_request import is_gone, replace_response, request_with, send
 from ...repair.outcome import EventRecord
 from ...routing.key_headers import name_server
-from ..delivery.answer_path import PENDING, RESULT_ID
+from ..delivery.stream_or_buffer import PENDING, RESULT_ID
 from ..state.running_answer import RunningAnswer
 from .polling import Ask, result_of
 

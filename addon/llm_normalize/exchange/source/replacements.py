@@ -20,7 +20,7 @@ import functools
 from mitmproxy import http
 
 from ...request.refusals.learned_rejections import Learned
-from ..delivery.answer_path import is_fetched
+from ..delivery.stream_or_buffer import is_fetched
 from ..state.exchange import Exchange
 from ..state.running_answer import RunningAnswer
 from .busy_provider import retry_when_busy

@@ -21,9 +21,9 @@ from ...mitm.second_request import ArrivingBody, Reply, replace_response
 from ...records.statistics import Stats
 from ...wire.content_encoding import decoder_for
 from ...wire.json_text import dumps
-from ..delivery.answer_path import AnswerPath, path_of
 from ..delivery.answer_streams import AnswerStreams
 from ..delivery.buffered_answer import repair
+from ..delivery.stream_or_buffer import AnswerPath, path_of
 from ..message.response_headers import frame
 from ..state.exchange import Exchange
 from ..state.running_answer import RunningAnswer
