@@ -21,7 +21,7 @@ class EventLost(Fix):
     """
 
     name = "event-lost"
-    changes = "call, or `[DONE]`, that lacks a lost event -> an error event"
+    changes = "call, or the end of an answer, that lacks a lost event -> an error event"
     why = (
         "What is left of the arguments may be JSON, and an agent runs it; an answer without "
         "its end is taken for a whole one."
