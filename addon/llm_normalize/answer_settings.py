@@ -60,11 +60,10 @@ class AnswerSettings:
     def _made(self, request: http.Request) -> Settings:
         options = self._options
         selected = self._selection.of(request)
-        return Settings(
+        settings = Settings(
             fixes=selected.fixes,
             skipped=selected.skipped,
             adaptations=selected.adaptations,
-            observe=not options.repairs,
             strict=options.strict,
             log=self._log(),
             shown=is_shown(),
@@ -75,6 +74,7 @@ class AnswerSettings:
             retry=options.retry,
             place=place_of(request),
         )
+        return settings if options.repairs else settings.observed()
 
     def _log(self) -> PairsLog | None:
         if self._logs.current is None and self._options.pairs:

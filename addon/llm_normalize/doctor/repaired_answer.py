@@ -25,7 +25,6 @@ _URL = "http://provider/v1/chat/completions"
 # Nothing is fetched: that would be a request that nobody announced.
 _SETTINGS = Settings(
     [fix for fix in FIXES if fix.name != PENDING],
-    observe=False,
     strict=False,
     log=None,
 )

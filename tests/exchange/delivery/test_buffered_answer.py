@@ -14,7 +14,7 @@ from proxies import BAD_BODY, GOOD_BODY, chat_flow, fail, messages, response_of
 
 
 def running(*, observe: bool = False) -> RunningAnswer:
-    settings = Settings(FIXES, observe, strict=False, log=None)
+    settings = Settings(FIXES, strict=False, log=None, observe=observe)
     return RunningAnswer.of(chat_flow(request={"model": "m"}), settings)
 
 

@@ -53,9 +53,10 @@ class AnswerStreams:
         # What is read while the hook is awaited would all be handed over at once.
         rewriter.slow_down()
         running.status = response.status_code
-        keepalive = 0 if settings.observe else settings.keepalive
         try:
-            running.clock = StreamClock(flow, rewriter, keepalive, self._cannot_send)
+            running.clock = StreamClock(
+                flow, rewriter, settings.keepalive, self._cannot_send
+            )
         except RuntimeError:  # there is no event loop: nobody waits
             running.clock = None
 

@@ -38,7 +38,6 @@ def retry_when_busy(flow: http.HTTPFlow, running: RunningAnswer) -> Retry | None
     if (
         body is None
         or not running.settings.retry
-        or running.settings.observe
         or not is_busy(response)
         or not flow.server_conn.timestamp_start
         or _code(response) in _FOR_GOOD

@@ -86,7 +86,7 @@ class Pacing:
 
     def _begin_later(self, exchange: Exchange, settings: Settings) -> None:
         """Begin a stream if its provider does not for so long."""
-        seconds = 0 if settings.observe else settings.begin
+        seconds = settings.begin
         if seconds and may_begin(exchange):
             create_task(
                 self._keep_waiting(exchange, seconds, settings.keepalive),

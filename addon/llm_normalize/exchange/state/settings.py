@@ -1,7 +1,7 @@
 """The settings in force for one answer: the user's options as they are when it begins."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...records.pairs_log import PairsLog
 from ...repair.engine.fix_plan import FixPlan, plan_of
@@ -15,9 +15,9 @@ class Settings:
 
     Attributes:
         fixes: The fixes to apply, in order.
-        observe: Change nothing, report what would be changed.
         strict: Drop fields that OpenAI does not define.
         log: The pairs log, if there is one.
+        observe: Change nothing, report what would be changed: see `observed`.
         shown: Whether anybody can look at a flow's metadata once it is over.
         stored: Whether anybody can look at its body then, or at the size of that.
         adaptations: What to change in requests.
@@ -31,9 +31,9 @@ class Settings:
     """
 
     fixes: Sequence[type[Fix]]
-    observe: bool
     strict: bool
     log: PairsLog | None
+    observe: bool = False
     shown: bool = True
     stored: bool = True
     adaptations: HostAdaptations = field(default_factory=HostAdaptations)
@@ -49,6 +49,10 @@ class Settings:
     def __post_init__(self) -> None:
         """Look up the plan."""
         object.__setattr__(self, "plan", plan_of(self.fixes))
+
+    def observed(self) -> "Settings":
+        """The same for an answer that is only observed: nothing is added, nor asked again."""
+        return replace(self, observe=True, keepalive=0, begin=0, retry=0)
 
     @property
     def is_read(self) -> bool:
