@@ -278,6 +278,17 @@ def test_fix_knows_no_other_fix() -> None:
         assert absolute <= STDLIB, path
 
 
+def test_fix_that_only_declares_names_the_module_that_repairs() -> None:
+    only_declare = [p for p in FIX_MODULES if " def " not in p.read_text("utf-8")]
+    assert only_declare
+    for path in only_declare:
+        text = path.read_text(encoding="utf-8")
+        module = re.search(r"^The repair is in `(.+)`\.$", text, re.MULTILINE)
+        assert module, path
+        repairs = (PACKAGE / module[1]).read_text(encoding="utf-8")
+        assert f'"{path.stem.replace("_", "-")}"' in repairs, path
+
+
 def test_native_fix_only_declares() -> None:
     for path in NATIVE_FIX_MODULES:
         events = {"native_fixes/message_events", "native_fixes/response_events"}

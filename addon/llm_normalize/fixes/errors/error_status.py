@@ -1,4 +1,7 @@
-"""HTTP 200 for a body that carries nothing but an error."""
+"""HTTP 200 for a body that carries nothing but an error.
+
+The repair is in `repair/engine/body.py`.
+"""
 
 from ...chat.errors.errors import wrapped
 from ...chat.state.stream_state import Asked

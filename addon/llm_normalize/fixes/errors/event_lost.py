@@ -1,4 +1,7 @@
-"""A call, or an end, of which an unreadable event was lost."""
+"""A call, or an end, of which an unreadable event was lost.
+
+The repair is in `repair/machine/sending.py`.
+"""
 
 from ...chat.errors.errors import lost
 from ...repair.fix import DONE, Example, Fix, Wire, calling, chunk, head, rest, wire

@@ -1,4 +1,7 @@
-"""A finish reason before the last words of its choice, often on every chunk."""
+"""A finish reason before the last words of its choice, often on every chunk.
+
+The repair is in `repair/machine/finish.py`.
+"""
 
 from ...chat.state.stream_state import Asked
 from ...repair.fix import DONE, Example, Fix, chunk

@@ -1,4 +1,7 @@
-"""A second finish reason for one choice."""
+"""A second finish reason for one choice.
+
+The repair is in `repair/machine/finish.py`.
+"""
 
 from ...repair.fix import DONE, Example, Fix, chunk
 

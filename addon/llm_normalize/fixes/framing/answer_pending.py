@@ -1,4 +1,7 @@
-"""HTTP 202 and a place to ask for the answer later."""
+"""HTTP 202 and a place to ask for the answer later.
+
+The repair is in `exchange/delivery/stream_or_buffer.py`.
+"""
 
 from ...chat.state.stream_state import Asked
 from ...repair.fix import Example, Fix, completion

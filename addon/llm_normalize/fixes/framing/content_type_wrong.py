@@ -1,4 +1,7 @@
-"""An event stream, or JSON, that calls itself something else."""
+"""An event stream, or JSON, that calls itself something else.
+
+The repair is in `exchange/state/running_answer.py`.
+"""
 
 from ...chat.state.stream_state import Asked
 from ...repair.fix import DONE, Example, Fix, chunk, completion, wire

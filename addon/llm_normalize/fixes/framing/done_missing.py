@@ -1,4 +1,7 @@
-"""No `[DONE]` after a finished stream."""
+"""No `[DONE]` after a finished stream.
+
+The repair is in `repair/machine/machine.py`.
+"""
 
 from ...repair.fix import DONE, Example, Fix, chunk
 

@@ -1,4 +1,7 @@
-"""`[DONE]` twice."""
+"""`[DONE]` twice.
+
+The repair is in `repair/machine/machine.py`.
+"""
 
 from ...repair.fix import DONE, Example, Fix, chunk
 

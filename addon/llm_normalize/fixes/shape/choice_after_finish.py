@@ -1,4 +1,7 @@
-"""A choice that goes on after its finish reason, and says nothing."""
+"""A choice that goes on after its finish reason, and says nothing.
+
+The repair is in `repair/machine/finish.py`.
+"""
 
 from ...chat.state.stream_state import Asked
 from ...repair.fix import DONE, Example, Fix, chunk

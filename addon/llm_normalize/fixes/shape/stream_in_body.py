@@ -1,4 +1,7 @@
-"""An event stream where a body was asked for."""
+"""An event stream where a body was asked for.
+
+The repair is in `repair/engine/body.py`.
+"""
 
 from ...chat.state.stream_state import Asked
 from ...repair.fix import DONE, USAGE, Example, Fix, Wire, chunk, completion, wire

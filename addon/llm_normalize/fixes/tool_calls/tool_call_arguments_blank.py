@@ -1,4 +1,7 @@
-"""`{}` as a call's first arguments, and then the real ones."""
+"""`{}` as a call's first arguments, and then the real ones.
+
+The repair is in `repair/machine/sending.py`.
+"""
 
 from ...chat.state.declared_tools import Tools
 from ...chat.state.stream_state import Asked

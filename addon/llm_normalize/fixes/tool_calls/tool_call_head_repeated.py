@@ -1,4 +1,7 @@
-"""`id`, `type` or `name` again, or null, on fragments after a call's first."""
+"""`id`, `type` or `name` again, or null, on fragments after a call's first.
+
+The repair is in `repair/engine/assembled_calls.py`.
+"""
 
 from ...repair.fix import Example, Fix, calling, chunk, head, rest
 

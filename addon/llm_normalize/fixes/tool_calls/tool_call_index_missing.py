@@ -1,4 +1,7 @@
-"""Tool call fragments without `index`."""
+"""Tool call fragments without `index`.
+
+The repair is in `repair/engine/assembled_calls.py`.
+"""
 
 from ...repair.fix import Example, Fix, calling, head, rest
 

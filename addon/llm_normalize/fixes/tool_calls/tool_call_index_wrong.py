@@ -1,4 +1,7 @@
-"""A second tool call under the index of the first."""
+"""A second tool call under the index of the first.
+
+The repair is in `repair/engine/assembled_calls.py`.
+"""
 
 from ...chat.state.declared_tools import Tools
 from ...chat.state.stream_state import Asked

@@ -1,4 +1,7 @@
-"""Arguments of a tool call before its name, or a name in parts."""
+"""Arguments of a tool call before its name, or a name in parts.
+
+The repair is in `repair/engine/assembled_calls.py`.
+"""
 
 from ...chat.state.declared_tools import Tools
 from ...chat.state.stream_state import Asked

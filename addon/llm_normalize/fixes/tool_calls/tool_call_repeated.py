@@ -1,4 +1,7 @@
-"""A complete tool call that is sent again."""
+"""A complete tool call that is sent again.
+
+The repair is in `repair/engine/assembled_calls.py`.
+"""
 
 from ...repair.fix import Example, Fix, calling, chunk, head
 

@@ -1,4 +1,7 @@
-"""A usage chunk before every choice has finished."""
+"""A usage chunk before every choice has finished.
+
+The repair is in `repair/machine/usage.py`.
+"""
 
 from ...chat.state.stream_state import Asked
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk

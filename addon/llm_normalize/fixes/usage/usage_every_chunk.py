@@ -1,4 +1,7 @@
-"""Usage on chunks that are not the last."""
+"""Usage on chunks that are not the last.
+
+The repair is in `repair/machine/usage.py`.
+"""
 
 from ...chat.state.stream_state import Asked
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk

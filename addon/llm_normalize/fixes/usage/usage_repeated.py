@@ -1,4 +1,7 @@
-"""Usage again after it was sent."""
+"""Usage again after it was sent.
+
+The repair is in `repair/machine/usage.py`.
+"""
 
 from ...chat.state.stream_state import Asked
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk

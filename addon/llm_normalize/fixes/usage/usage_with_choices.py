@@ -1,4 +1,7 @@
-"""Usage that was asked for, on the chunk with the finish reason."""
+"""Usage that was asked for, on the chunk with the finish reason.
+
+The repair is in `repair/machine/usage.py`.
+"""
 
 from ...chat.state.stream_state import Asked
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
