@@ -346,7 +346,7 @@ def test_adaptation_module_is_one_adaptation_named_as_its_file(path: Path) -> No
     assert len(text.splitlines()) <= FIX_LINES
     assert imports(path)[0] == set()
     own = {"adaptation", "message_forms", "tool_schemas"}
-    words = {"wire/json_text", "text/not_read"}
+    words = {"wire/json_text", "text/placeholder"}
     assert imports(path)[1] <= {f"request/{each}" for each in own} | words
 
 

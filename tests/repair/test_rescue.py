@@ -23,11 +23,11 @@ from llm_normalize.repair.engine.output import Output
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.engine.text_memory import Around, TextMemory
 from llm_normalize.repair.fix import DONE, Fix, HoldingFix, calling, chunk, wire
-from llm_normalize.repair.machine import extra_fields, finish, lost, usage
+from llm_normalize.repair.machine import extra_fields, finish, lost_events, usage
+from llm_normalize.repair.machine.error_words import Words
 from llm_normalize.repair.machine.machine import Machine
 from llm_normalize.repair.machine.sending import Sending
 from llm_normalize.repair.machine.state import State
-from llm_normalize.repair.machine.words import Words
 from llm_normalize.repair.outcome import ChunkSender, EventRecord, Outgoing
 from llm_normalize.wire.content_encoding import Decoder
 from llm_normalize.wire.event_boundary import Boundary
@@ -119,7 +119,7 @@ PLACES: list[tuple[Any, str]] = [
     and (owner, name) != (Machine, "give_up")
 ] + [
     (module, name)
-    for module in (extra_fields, finish, lost, usage)
+    for module in (extra_fields, finish, lost_events, usage)
     for name, value in vars(module).items()
     if getattr(value, "__module__", "") == module.__name__
 ] + [(payload, "loads"), (event_repair, "is_chunk")]  # fmt: skip

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from llm_normalize.records.masking import mask
 from llm_normalize.text import echo as module
 from llm_normalize.text.echo import Echo
-from llm_normalize.text.letters import folded
+from llm_normalize.text.folded_text import folded
 
 PROMPT = (
     'Please summarise: my PIN is canary-4711, a "canary" of mine\n'

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 from mitmproxy import http
 
 from ..text.echo import MASK
-from ..text.letters import places_of, spellings
+from ..text.folded_text import places_of, spellings
 from .keys import HEADER, OTHER_HEADER
 
 _LEAST = 8  # characters of a token that no other words have by chance

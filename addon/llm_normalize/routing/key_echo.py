@@ -10,7 +10,7 @@ from mitmproxy import http
 from ..records.snapshot import KEY as RECORD
 from ..records.snapshot import unpacked
 from ..text.echo import MASK
-from ..text.letters import may_pack, places_of, spellings
+from ..text.folded_text import may_pack, places_of, spellings
 from ..wire.content_encoding import beginning
 from ..wire.limits import MAX_BODY
 from .keys import Secret

@@ -11,7 +11,7 @@ import string
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .letters import Folded, Span, folded, folded_words, packed
+from .folded_text import Folded, Span, folded, folded_words, packed
 
 MASK = "***"
 ECHO_KEYS = frozenset(

@@ -11,7 +11,7 @@ from mitmproxy import http
 from llm_normalize.exchange.source import busy_provider
 from llm_normalize.exchange.source.busy_provider import _wait
 from llm_normalize.mitm.second_request import Reply
-from llm_normalize.routing.rate_limit import retry_after
+from llm_normalize.routing.rate_limit_headers import retry_after
 from llm_normalize.wire.json_text import dumps
 from proxies import GOOD_BODY, Proxy, chat_flow, response_of
 

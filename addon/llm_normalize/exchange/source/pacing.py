@@ -14,7 +14,7 @@ from ...mitm.helpers import create_task
 from ...mitm.second_request import is_gone
 from ...routing.gate import refusal
 from ...routing.pace import Queues, Slot
-from ...routing.rate_limit import pause_of
+from ...routing.rate_limit_headers import pause_of
 from ..delivery.answer_streams import AnswerStreams
 from ..delivery.early_headers import Grant, keep_waiting, may_begin
 from ..request.adapted_request import credential_of

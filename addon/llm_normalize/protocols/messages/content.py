@@ -1,6 +1,6 @@
 """Content blocks as parts of a chat message."""
 
-from ...text.not_read import not_read
+from ...text.placeholder import placeholder
 from ...wire.json_text import Json
 from ..json_values import as_object, as_string
 from ..protocol import JsonObject, UntranslatableError
@@ -110,7 +110,7 @@ def _not_read(source: Json, path: str, what: str, dropped: Dropped) -> JsonObjec
         words = f"{path}: the data, the address or the id of a file is needed"
         raise UntranslatableError(words, path)
     dropped.add(f"{path}.{'url' if url else 'file_id'}")
-    return {"type": "text", "text": not_read(what, url)}
+    return {"type": "text", "text": placeholder(what, url)}
 
 
 def joined(parts: list[JsonObject]) -> Json:

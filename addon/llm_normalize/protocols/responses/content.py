@@ -1,6 +1,6 @@
 """The content of messages and of tools' outputs, in chat's parts."""
 
-from ...text.not_read import not_read
+from ...text.placeholder import placeholder
 from ...wire.json_text import Json, dumps
 from ..json_values import as_string, objects_in
 from ..protocol import JsonObject, UntranslatableError
@@ -157,7 +157,7 @@ def is_encrypted(text: Json) -> bool:
 def _image(part: JsonObject, path: str, dropped: list[str]) -> JsonObject:
     url = part.get("image_url")
     if url is None and part.get(_ID):
-        return _instead(not_read("An image"), f"{path}.{_ID}", dropped)
+        return _instead(placeholder("An image"), f"{path}.{_ID}", dropped)
     if not isinstance(url, str):
         raise UntranslatableError(
             "Chat completions take an image by its URL or its data.",
@@ -175,7 +175,7 @@ def _file(part: JsonObject, path: str, dropped: list[str]) -> JsonObject:
     file = {key: part[key] for key in keys if part.get(key) is not None}
     if not file.keys() & {"file_data", _ID}:
         if url := as_string(part.get("file_url")):
-            return _instead(not_read("A file", url), f"{path}.file_url", dropped)
+            return _instead(placeholder("A file", url), f"{path}.file_url", dropped)
         raise UntranslatableError(
             "Chat completions take a file by its data or its id.", f"{path}.file_data"
         )

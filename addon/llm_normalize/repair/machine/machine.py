@@ -72,9 +72,9 @@ from ...wire.sse import encode
 from ..look import Finding
 from ..outcome import ChunkSender, Close, EventRecord, Outgoing
 from . import extra_fields, finish, usage
+from .error_words import Words
 from .sending import LOST_END, Sending
 from .state import State
-from .words import Words
 
 
 class Machine:

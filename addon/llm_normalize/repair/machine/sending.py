@@ -7,7 +7,7 @@ from ...chat.conversion import counts
 from ...chat.errors.errors import lost as error_of_loss
 from ...chat.tool_calls.blank_arguments import blank_call
 from ..outcome import Close, EventRecord, Outgoing
-from . import extra_fields, finish, lost, usage
+from . import extra_fields, finish, lost_events, usage
 from .state import State
 
 _BLANK = "tool-call-arguments-blank"
@@ -165,7 +165,7 @@ class Sending:
         if state.has_failed:
             outgoing.fixed(_LOST)
             return True
-        if seen.error or not lost.is_hit(state.asked, seen, outgoing.chunk):
+        if seen.error or not lost_events.is_hit(state.asked, seen, outgoing.chunk):
             return False
         self.fail(outgoing)
         return True

@@ -1,6 +1,6 @@
 """An image or a file, which a model cannot read: a sentence says that it was there."""
 
-from ....text.not_read import not_read
+from ....text.placeholder import placeholder
 from ....wire.json_text import Json
 from ...adaptation import (
     HI,
@@ -50,7 +50,7 @@ class AttachmentRefused(Adaptation):
             {"messages": [{"role": "user", "content": [_TEXT, _IMAGE]}]},
             {
                 "messages": [
-                    {"role": "user", "content": f"Look:\n{not_read('An image')}"},
+                    {"role": "user", "content": f"Look:\n{placeholder('An image')}"},
                 ]
             },
             _WORDS,
@@ -63,7 +63,7 @@ class AttachmentRefused(Adaptation):
                     {
                         "role": "user",
                         "content": [
-                            {"type": "text", "text": not_read("A file")},
+                            {"type": "text", "text": placeholder("A file")},
                             _IMAGE,
                         ],
                     }
@@ -98,7 +98,7 @@ class AttachmentRefused(Adaptation):
         name = _NAMES.get(kind) if isinstance(kind, str) else None
         if name is None or self.value not in ("", kind):
             return part
-        return {"type": "text", "text": not_read(name)}
+        return {"type": "text", "text": placeholder(name)}
 
 
 def _text_of(part: Json) -> str | None:

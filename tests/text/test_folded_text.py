@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_normalize.text.letters import Folded, folded, may_pack, places_of
+from llm_normalize.text.folded_text import Folded, folded, may_pack, places_of
 
 SPELLED = [
     ("Straße 7", "strasse7"),

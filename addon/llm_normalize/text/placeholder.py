@@ -1,7 +1,7 @@
 """The sentence in the place of what a model cannot read."""
 
 
-def not_read(what: str, where: str = "") -> str:
+def placeholder(what: str, where: str = "") -> str:
     """Return it for *what* was there, and *where* an agent may fetch it."""
     place = f": {where}" if where else ""
     return (
