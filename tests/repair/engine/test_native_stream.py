@@ -55,9 +55,9 @@ def sent(*events: dict[str, Any]) -> bytes:
     )
 
 
-def play(*parts: bytes) -> tuple[bytes, list[EventRecord]]:
+def play(*parts: bytes, skipped: str = "") -> tuple[bytes, list[EventRecord]]:
     records = list[EventRecord]()
-    reader = MessagesReader(NativeAsked("exchange", "m"))
+    reader = MessagesReader(NativeAsked("exchange", "m", skipped=[skipped]))
     stream = NativeStream(reader, records.append, "stream")
     out = [each for part in parts for each in stream.feed(part)]
     return b"".join([*out, *stream.end()]), records
@@ -79,6 +79,31 @@ def test_right_stream_leaves_byte_for_byte_however_it_is_cut(ends: bytes) -> Non
 def test_comments_and_newlines_and_unknown_events_pass() -> None:
     data = b"\n" + sent(START) + b"event: odd\ndata: {}\n\n\n" + sent(*BLOCK, *END)
     assert play(data)[0] == data
+
+
+BROKEN = [
+    b'event: content_block_delta\ndata: {"type":"content_block_del\n\n',
+    b"data: Internal Server Error\n\n",
+]
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_newline_stands_where_no_client_can_decode_an_event(broken: bytes) -> None:
+    before, behind = sent(START, *BLOCK), sent(*END)
+    out, records = play(before + broken + behind)
+    assert out == before + b"\n" + behind
+    assert [each.fixes for each in records if each.changed] == [["data-unreadable"]]
+    as_it_came = before + broken + behind
+    assert play(as_it_came, skipped="data-unreadable")[0] == as_it_came
+
+
+@pytest.mark.parametrize(
+    "data", [b'data: {"type":"ping","x":NaN}\n\n', b"data: 5\n\n", b": a comment\n\n"]
+)
+def test_what_some_client_decodes_passes(data: bytes) -> None:
+    assert (
+        data in play(sent(START, *BLOCK) + data + sent(*END), skipped="comment-sent")[0]
+    )
 
 
 def test_change_is_a_record_with_its_fix() -> None:

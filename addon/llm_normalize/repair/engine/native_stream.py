@@ -2,8 +2,8 @@
 
 What an event means is for the protocol's reader; here bytes become events, and events bytes.
 An event that the reader leaves as it is passes byte for byte, and so does what is no event
-of the protocol. Behind a hole, an event that nobody can read, nothing is made up that may have
-been in it: see `NativeReader.lose`. Behind one that was not read here alone, all passes as it
+of the protocol. Behind a hole, an event that nobody can read and for which a newline stands,
+nothing is made up that may have been in it: see `NativeReader.lose`. Behind one that was not read here alone, all passes as it
 is: it may have begun, or ended, anything.
 
 Nothing waits, but for a body in the place of the stream: it is whole at its end.
@@ -33,6 +33,8 @@ BODY_FIX = "answer-not-streamed"
 """The fix that makes a stream of a body."""
 BLANK_FIX = "blank-line-missing"
 """The fix that closes a last event."""
+UNREADABLE_FIX = "data-unreadable"
+"""The fix that sends a newline in the place of broken JSON."""
 
 _may_be_event = re.compile(rb"[{}]").search
 """Finds what is in each event, and in each part of one, mostly."""
@@ -182,13 +184,7 @@ class NativeStream(EventStream):
             return
         value, outcome = _object_in(data, event)
         if value is None:
-            self.raw_events[outcome] += 1
-            self.output.emit(record, event.raw)
-            lost = event.raw if event.foreign else data
-            if _may_be_event(lost) and (event.foreign or is_broken(lost)):
-                self._reader.lose()
-            else:  # some clients read it
-                self._broken = data.lstrip().startswith(b"{")
+            self._without_object(record, event, data, outcome)
             return
         names = [line.value for line in event.lines if line.name == _EVENT_NAME]
         name = b"".join(names[-1:]).decode(errors="replace")
@@ -202,6 +198,24 @@ class NativeStream(EventStream):
             self.output.emit(record, event.raw if is_same else written(*each))
         if self._reader.words:
             self._memory.follow(record, self._reader.words)
+
+    def _without_object(
+        self, record: EventRecord, event: Event, data: bytes, outcome: Outcome
+    ) -> None:
+        """Send an event that has no object: a newline where no client can decode it."""
+        lost = event.raw if event.foreign else data
+        is_lost = is_broken(lost)
+        if _may_be_event(lost) and (event.foreign or is_lost):
+            self._reader.lose()
+        else:  # some clients read it
+            self._broken = data.lstrip().startswith(b"{")
+        is_decoded = event.closed and not event.foreign
+        if is_lost and is_decoded and self._reader.is_on(UNREADABLE_FIX):
+            record.fixed(UNREADABLE_FIX)
+            self.output.emit(record, b"\n")
+            return
+        self.raw_events[outcome] += 1
+        self.output.emit(record, event.raw)
 
     def _is_unread(self, text: bytes) -> bool:
         words = loads(b'"%b"' % text) if b"\\" in text else text.decode()
