@@ -132,8 +132,8 @@ class Stats:
             line = [*pair, str(counts.responses), str(counts.repaired)]
             named = ranked(counts.errors, ERROR) | counts.changes
             named |= sorted(counts.tokens.items(), reverse=True)
-            for name, count in (named or {"": ""}).items():
-                yield [*line, name, str(count)]
+            cells = [[name, str(count)] for name, count in named.items()]
+            yield from ([*line, *each] for each in cells or [["", ""]])
 
 
 def ranked(found: dict[str, int], kind: str = "") -> dict[str, int]:

@@ -31,29 +31,28 @@ class Child:
         self,
         command: Sequence[str],
         variables: Mapping[str, str] | None = None,
-        *,
-        is_read: bool = False,
+        output: IO[bytes] | None = None,
     ) -> None:
         """Start *command* at the beginning of the block.
 
         Args:
             command: The program and its arguments.
             variables: What it has beside the environment of this process.
-            is_read: Whether `output` has all that it says; it gets no input then.
+            output: The file that gets all that it says, if not the terminal; it gets no
+                input then.
         """
         self._command = command
         self._variables = variables or {}
-        self._is_read = is_read
+        self._output = output
 
     def __enter__(self) -> Self:
-        pipes: dict[str, Any] = {}
-        if self._is_read:
-            pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
-            pipes |= {"stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
-        variables = {"PYTHONUNBUFFERED": "1"} if self._is_read else self._variables
-        env = environ(variables)
+        files: dict[str, Any] = {}
+        if self._output is not None:
+            files = {"stdin": subprocess.DEVNULL, "stdout": self._output}
+            files["stderr"] = subprocess.STDOUT
+        env = environ(self._variables)
         try:
-            self._process = subprocess.Popen(list(self._command), env=env, **pipes)
+            self._process = subprocess.Popen(list(self._command), env=env, **files)
         except OSError as error:
             raise _not_started(self._command, error) from error
         return self
@@ -62,12 +61,6 @@ class Child:
     def pid(self) -> int:
         """Its number."""
         return self._process.pid
-
-    @property
-    def output(self) -> IO[str]:
-        """What it says."""
-        assert self._process.stdout is not None
-        return self._process.stdout
 
     @property
     def is_running(self) -> bool:
