@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..demo import provider as demo_provider
 from ..demo.provider import HOST
 from ..demo.proxy import DemoError
-from ..desktop import local_server, processes
+from ..desktop import local_server
 from ..desktop.local_server import Status
 from ..desktop.machine import Machine
 from ..text.command_line import command_line
@@ -116,13 +116,7 @@ class _Path:
     ) -> None:
         self.machine = machine
         self.confdir = confdir
-        self.owner = processes.listener(way.port)
-        # What a reverse proxy is asked, it asks its provider.
-        self.found = (
-            None
-            if processes.is_reverse(self.owner)
-            else local_server.status(way.host, way.port)
-        )
+        self.owner, self.found = local_server.on_port(way.port, way.host)
         hosts = self.found.hosts if self.found else own_proxy.hosts(confdir)
         self.way = replace(way, hosts=hosts)
         self.folder = stack.enter_context(own_proxy.folder())
