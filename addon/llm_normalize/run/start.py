@@ -141,13 +141,8 @@ def ensure_free(planned: Plan) -> None:
     Raises:
         StartError: One is not.
     """
-    obstacle = ports.obstacle(planned)
-    if obstacle:
+    if obstacle := ports.obstacle(planned):
         raise StartError(obstacle)
-    taken = ports.first_taken(planned)
-    if taken:
-        hint = f"; to take another: {taken.repair}" if taken.free else ""
-        raise StartError(f"port {taken.port} is taken: {taken.by}{hint}")
 
 
 def ensure_writable(folder: Path) -> None:
