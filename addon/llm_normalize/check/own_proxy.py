@@ -5,8 +5,6 @@ no CA where there is none.
 """
 
 import contextlib
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -21,8 +19,6 @@ from ..routing.known_providers import HOSTS
 from ..text.command_line import command_line
 from ..text.printable import brief
 from .finding import Finding, Mark
-
-PREFIX = "llm-normalize-check-"
 
 # What a user's config.yaml may say that has no place in a check: it would listen
 # elsewhere, write, or send a stranger's request on.
@@ -52,16 +48,6 @@ def hosts(confdir: Path) -> tuple[str, ...]:
     with contextlib.suppress(OSError, AttributeError, TypeError, OptionsError):
         optmanager.load_paths(opts, config(confdir) or "")
     return tuple(opts.normalize_hosts)
-
-
-@contextlib.contextmanager
-def folder() -> Iterator[Path]:
-    """Make a folder for the check's files, which goes with it."""
-    made = Path(tempfile.mkdtemp(prefix=PREFIX))
-    try:
-        yield made
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
 
 
 def _folder(confdir: Path, apart: Path) -> Path:

@@ -1,6 +1,7 @@
 """The steps, in their order, and what they share: the proxies, and the demo's provider."""
 
 import contextlib
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -33,6 +34,8 @@ from . import (
 from .ca import Authority
 from .finding import Finding, Mark, Way
 from .programs import Led
+
+PREFIX = "llm-normalize-check-"
 
 
 def walk(
@@ -119,7 +122,8 @@ class _Path:
         self.owner, self.found = local_server.on_port(way.port, way.host)
         hosts = self.found.hosts if self.found else own_proxy.hosts(confdir)
         self.way = replace(way, hosts=hosts)
-        self.folder = stack.enter_context(own_proxy.folder())
+        made = tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True)
+        self.folder = Path(stack.enter_context(made))
         self._gate = check_stream.Gate()
         self._stack = stack
         self._provider = stack.enter_context(

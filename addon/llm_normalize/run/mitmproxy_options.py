@@ -8,6 +8,7 @@ import argparse
 import asyncio
 import contextlib
 import difflib
+import importlib
 import io
 import os
 import re
@@ -23,6 +24,12 @@ from mitmproxy.tools import cmdline
 from ..text.loopback import LOCAL
 from .start_error import CallError, StartError
 
+_MASTERS = {
+    "mitmdump": ("dump", "DumpMaster"),
+    "mitmproxy": ("console.master", "ConsoleMaster"),
+    "mitmweb": ("web.master", "WebMaster"),
+}
+"""The module and the class of each program, of which one is imported."""
 PAGE = 8081  # mitmweb's own
 LARGEST = 65535
 FORWARD = ("regular", "upstream")
@@ -174,20 +181,8 @@ def refusal(program: str, arguments: list[str], ours: Sequence[str]) -> str:
 async def _parser(program: str) -> argparse.ArgumentParser:
     """Return the parser of *program*: a master brings its addons' options."""
     opts = options.Options()
-    if program == "mitmweb":
-        from mitmproxy.tools.web.master import WebMaster  # noqa: PLC0415 - one of them
-
-        WebMaster(opts)
-    elif program == "mitmproxy":
-        from mitmproxy.tools.console.master import (  # noqa: PLC0415 - likewise
-            ConsoleMaster,
-        )
-
-        ConsoleMaster(opts)
-    else:
-        from mitmproxy.tools.dump import DumpMaster  # noqa: PLC0415 - likewise
-
-        DumpMaster(opts)
+    module, name = _MASTERS[program]
+    getattr(importlib.import_module(f"mitmproxy.tools.{module}"), name)(opts)
     parser: argparse.ArgumentParser = getattr(cmdline, program)(opts)
     return parser
 
