@@ -12,10 +12,6 @@ from typing import NamedTuple
 
 NAME = "llm-normalize.service"
 MARK = "# Written by `llm-normalize service`, which also removes it."
-_MARKS = (
-    MARK,
-    "# Written by scripts/service.py of llm_normalize, which also removes it.",
-)
 _SUM = "# SHA-256 of what follows: "
 _PLAIN = re.compile(r"[A-Za-z0-9_./:=@+,-]+")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "%": "%%"}
@@ -148,7 +144,7 @@ def _digest(body: str) -> str:
 
 def is_ours(text: str) -> bool:
     """Tell whether *text* was written here, even if it was changed since."""
-    return text.startswith(_MARKS)
+    return text.startswith(MARK)
 
 
 def is_untouched(text: str) -> bool:
