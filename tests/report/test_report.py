@@ -94,7 +94,11 @@ def stamp(seconds: int) -> str:
 def test_example_has_the_model_of_its_answer_and_what_changed() -> None:
     found = gathered(pair(), pair("Later"), flow())
     (example,) = found.examples.of("role-null")
-    assert (example.host, example.model, example.pair.n) == ("api.acme.example", "acme-1", 1)
+    assert (example.host, example.model, example.pair.n) == (
+        "api.acme.example",
+        "acme-1",
+        1,
+    )
     assert [str(each) for each in example.changes] == [
         "choices[0].delta.role: null → removed"
     ]

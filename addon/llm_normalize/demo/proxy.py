@@ -4,13 +4,12 @@ import contextlib
 import http.client
 import socket
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from ..desktop.mitmproxy_program import program, script
-from ..run.child import STEP, Child
+from ..run.child import Child
 from ..run.handover import awaited
 from ..run.start import HOOKS
 from ..run.start_error import StartError
@@ -98,16 +97,12 @@ def running(
             output = Path(log.name)
             variables = {**ready.variables, "PYTHONUNBUFFERED": "1"}
             with Child(command, variables, log) as child:
-                end = time.monotonic() + PATIENCE
-                while not (listens := ready.listens()):
+                if not child.comes_up(PATIENCE, lambda: bool(ready.listens())):
+                    why = f"listen within {PATIENCE} seconds"
                     if not child.is_running:
-                        sentence = f"did not start: it ended with code {child.code}."
-                        raise DemoError(f"{name} {sentence}", _last(output))
-                    if time.monotonic() > end:
-                        sentence = f"did not listen within {PATIENCE} seconds."
-                        raise DemoError(f"{name} {sentence}", _last(output))
-                    time.sleep(STEP)
-                port, page = listens[0].port or 0, ready.page()
+                        why = f"start: it ended with code {child.code}"
+                    raise DemoError(f"{name} did not {why}.", _last(output))
+                port, page = ready.listens()[0].port or 0, ready.page()
                 ca = folder / "mitmproxy-ca-cert.pem"
                 yield Proxy(port, ca, page, lambda: child.is_running, output)
     except StartError as error:

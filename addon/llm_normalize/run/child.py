@@ -83,6 +83,15 @@ class Child:
             except subprocess.TimeoutExpired:
                 continue
 
+    def comes_up(self, seconds: float, is_up: Callable[[], bool]) -> bool:
+        """Wait that long for it to come up, and tell whether it has."""
+        end = time.monotonic() + seconds
+        while not is_up():
+            if not self.is_running or time.monotonic() > end:
+                return False
+            time.sleep(STEP)
+        return True
+
     def ends_within(self, seconds: float) -> bool:
         """Wait that long for its end, and tell whether it has ended."""
         try:
@@ -163,16 +172,11 @@ class Supervised(Child):
         self._may_raise = True
         if self._is_signalled:
             raise _Signalled
-        end = time.monotonic() + START
-        while not is_up():
+        if not self.comes_up(START, is_up):
+            why = f"it did not answer within {START:g} s"
             if not self.is_running:
-                raise StartError(
-                    f"it ended with code {self.code}: nothing was switched"
-                )
-            if time.monotonic() > end:
-                sentence = f"it did not answer within {START:g} s: nothing was switched"
-                raise StartError(sentence)
-            time.sleep(STEP)
+                why = f"it ended with code {self.code}"
+            raise StartError(f"{why}: nothing was switched")
 
     def ignore_signals(self) -> None:
         """Let nothing interrupt what follows, nor the commands that it runs."""
