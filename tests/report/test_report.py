@@ -119,9 +119,8 @@ def test_examples_are_the_shortest_of_different_models() -> None:
     found = gathered(*records)
     assert [each.model for each in found.examples.of("role-null")] == ["c", "b", "a"]
     # d's, at an odd place, needed another fix as well: the others show this one better.
-    assert [each.pair.score for each in found.examples.of("role-null")] == sorted(
-        each.pair.score for each in found.examples.of("role-null")
-    )
+    scores = [each.pair.score for each in found.examples.of("role-null")]
+    assert scores == sorted(scores)
 
 
 def test_what_waits_for_the_end_of_its_answer_is_bounded() -> None:
