@@ -176,10 +176,11 @@ def test_a_status_of_odd_values_is_read_without_harm(
 ) -> None:
     reported: dict[str, Any] = {"name": "llm_normalize", "version": "1\x1b[2J"}
     reported |= {"pid": "x", "hosts": [1, "a.b"], "probe": "-oevil/../x"}
+    reported["counters"] = [1, {"responses": "x"}, {"responses": 2, "repaired": 1}]
     answer = Answer(200, "application/json", json.dumps(reported).encode())
     monkeypatch.setattr(local_server, "fetch", lambda *_: answer)
     found = local_server.status("127.0.0.1", 8080)
-    assert found == Status(r"1\x1b[2J", 0, "", "", "", ("a.b",), "", "")
+    assert found == Status(r"1\x1b[2J", 0, "", "", "", ("a.b",), "", "", 2, 1)
 
 
 def test_a_command_line_names_what_the_checks_own_proxy_gets() -> None:

@@ -16,8 +16,8 @@ from llm_normalize.check import browsers, ca, port, variables
 from llm_normalize.check.finding import Finding, Mark, Way
 from llm_normalize.desktop import local_server, processes
 from llm_normalize.desktop.machine import Machine
+from llm_normalize.desktop.processes import ProcessError
 from llm_normalize.desktop.proxy import state as proxy_state
-from llm_normalize.desktop.proxy.settings import ProxyError
 from llm_normalize.desktop.trust import authority
 from llm_normalize.desktop.trust import command as trust
 from llm_normalize.desktop.trust.actions import Actions
@@ -158,9 +158,8 @@ def other() -> Iterator[int]:
 def taken(number: int) -> str:
     """Return who has a port, as run says it."""
     listens = Listens("regular", "", "127.0.0.1", number, is_own=False)
-    found = ports.first_taken(Plan(Path("/c"), (listens,)))
-    assert found is not None
-    return found.by
+    said = ports.obstacle(Plan(Path("/c"), (listens,)))
+    return said.partition(" is taken: ")[2].partition(";")[0]
 
 
 def judged(number: int) -> str:
@@ -246,10 +245,10 @@ def test_without_psutil_the_check_says_what_it_lacks(other: int) -> None:
 
 @pytest.mark.usefixtures("_bare")
 def test_without_psutil_no_setting_is_switched(tmp_path: Path) -> None:
-    refused = pytest.raises(ProxyError, match=r"psutil .*: pip install")
+    refused = pytest.raises(ProcessError, match=r"psutil .*: pip install")
     with refused, proxy_state.locked(tmp_path):
         pytest.fail("nobody could tell the owner from another process")
     assert [*tmp_path.iterdir()] == []
-    with pytest.raises(ProxyError, match=r"psutil .*: pip install"):
-        proxy_state.started(os.getpid())
+    with pytest.raises(ProcessError, match=r"psutil .*: pip install"):
+        processes.started(os.getpid())
     assert not processes.Started(os.getpid(), 1.0, "").is_running

@@ -9,7 +9,7 @@ import pytest
 from desktop_units.machines import Recorded
 from desktop_units.proxied import Plasma
 from llm_normalize.desktop.machine import Machine, Result
-from llm_normalize.desktop.processes import Started
+from llm_normalize.desktop.processes import Started, started
 from llm_normalize.desktop.proxy import state as proxy_state
 from llm_normalize.desktop.proxy.gnome import LOGIN, Gnome
 from llm_normalize.desktop.proxy.gnome import NAMES as GNOME_NAMES
@@ -19,7 +19,6 @@ from llm_normalize.desktop.proxy.settings import (
     Settings,
     Target,
 )
-from llm_normalize.desktop.proxy.state import started
 from llm_normalize.desktop.proxy.switch import choose, named, restore, switch
 
 PLAIN = Target("127.0.0.1", 8080, pac=False)

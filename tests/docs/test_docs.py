@@ -14,7 +14,7 @@ from each_case import each_case
 from llm_normalize import __version__
 from llm_normalize.addon import Normalize
 from llm_normalize.fixes import EVERY_FIX
-from llm_normalize.home.client_pages import slug
+from llm_normalize.home.markdown import slug
 from llm_normalize.native_fixes import NATIVE_FIXES
 from llm_normalize.request.adaptations import ADAPTATIONS
 from script_runs import ended

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from llm_normalize.home.client_pages import Block, Client, Span, read
+from llm_normalize.home.client_pages import Client, read
+from llm_normalize.home.markdown import Block, Span, blocks
 
 TEXT = """\
 # Clients
@@ -75,7 +76,7 @@ def test_a_folder_with_blanks_is_one_word_in_commands_alone(tmp_path: Path) -> N
 
 
 def test_blocks(client: Client) -> None:
-    paragraph, items, code, table, end = client.blocks()
+    paragraph, items, code, table, end = blocks(client.text.splitlines())
     assert paragraph == Block(
         "paragraph",
         [
@@ -114,8 +115,11 @@ def test_code_without_its_end_goes_to_the_end(tmp_path: Path) -> None:
     path = tmp_path / "clients.md"
     path.write_text("## A\ntext\n```\na\n\nb", encoding="utf-8")
     (found,) = read("x:1", "/conf", path)
-    assert [each.kind for each in found.blocks()] == ["paragraph", "code"]
-    assert [*found.blocks()][1].code == "a\n\nb"
+    assert [each.kind for each in blocks(found.text.splitlines())] == [
+        "paragraph",
+        "code",
+    ]
+    assert [*blocks(found.text.splitlines())][1].code == "a\n\nb"
 
 
 # -- the file itself -----------------------------------------------------------------------

@@ -72,7 +72,7 @@ def test_rows_are_grouped_by_host_and_model() -> None:
     stats.add("a.test", "m", {})
     stats.add("b.test", "n", {})
     stats.add("b.test", "n", {"error-unwrapped": 1}, status=429)
-    assert grouped(stats.rows()) == (
+    assert grouped(stats.by_pair()) == (
         [
             Row(
                 "a.test",
@@ -91,5 +91,5 @@ def test_rows_are_bounded() -> None:
     stats = Stats()
     for number in range(ROWS + 3):
         stats.add("a.test", f"{number:04}", {})
-    rows, more = grouped(stats.rows())
+    rows, more = grouped(stats.by_pair())
     assert (len(rows), more) == (ROWS, 3)

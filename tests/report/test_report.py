@@ -94,7 +94,11 @@ def stamp(seconds: int) -> str:
 def test_example_has_the_model_of_its_answer_and_what_changed() -> None:
     found = gathered(pair(), pair("Later"), flow())
     (example,) = found.examples.of("role-null")
-    assert (example.host, example.model, example.n) == ("api.acme.example", "acme-1", 1)
+    assert (example.host, example.model, example.pair.n) == (
+        "api.acme.example",
+        "acme-1",
+        1,
+    )
     assert [str(each) for each in example.changes] == [
         "choices[0].delta.role: null → removed"
     ]
@@ -115,9 +119,8 @@ def test_examples_are_the_shortest_of_different_models() -> None:
     found = gathered(*records)
     assert [each.model for each in found.examples.of("role-null")] == ["c", "b", "a"]
     # d's, at an odd place, needed another fix as well: the others show this one better.
-    assert [each.score for each in found.examples.of("role-null")] == sorted(
-        each.score for each in found.examples.of("role-null")
-    )
+    scores = [each.pair.score for each in found.examples.of("role-null")]
+    assert scores == sorted(scores)
 
 
 def test_what_waits_for_the_end_of_its_answer_is_bounded() -> None:

@@ -24,7 +24,7 @@ from llm_normalize.run import command as run_command
 from llm_normalize.run import start
 from llm_normalize.run.handover import SAYS, UPSTREAM_AUTH
 from llm_normalize.run.mitmproxy_options import Listens, Plan, plan
-from llm_normalize.run.ports import first_taken, is_taken
+from llm_normalize.run.ports import is_taken, obstacle
 from llm_normalize.run.startup_summary import Serves, Ways, refusal, startup_summary
 from llm_normalize.run.upstream_proxy import (
     Upstream,
@@ -140,12 +140,13 @@ def other() -> Iterator[int]:
 
 
 def test_port_of_another_llm_normalize_is_reported(other: int) -> None:
-    taken = first_taken(planned("-p", str(other)))
-    assert taken is not None
-    assert taken.by == "llm_normalize 0.1.0 is running there already (process 77)"
-    assert taken.free > other
-    assert taken.repair == f"-p {taken.free}"
-    assert not is_taken("127.0.0.1", taken.free)
+    said, _, free = obstacle(planned("-p", str(other))).rpartition(" ")
+    assert said == (
+        f"port {other} is taken: llm_normalize 0.1.0 is running there already "
+        "(process 77); to take another: -p"
+    )
+    assert int(free) > other
+    assert not is_taken("127.0.0.1", int(free))
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[1]", b'{"name": "other"}'])
@@ -154,18 +155,16 @@ def test_other_program_is_not_taken_for_one(
 ) -> None:
     monkeypatch.setattr(Instance, "body", body)
     assert status("127.0.0.1", other) is None
-    taken = first_taken(planned("-p", str(other)))
-    assert taken is not None
-    assert f"(process {os.getpid()}) listens there" in taken.by
+    said = obstacle(planned("-p", str(other)))
+    assert f"(process {os.getpid()}) listens there" in said
     answer = fetch("127.0.0.1", other, "/other")
     assert answer is not None
     assert (answer.status, answer.body) == (404, body)
 
 
 def test_own_port_of_a_mode_is_mended_in_the_mode(other: int) -> None:
-    taken = first_taken(planned("--mode", f"reverse:https://a.example@{other}"))
-    assert taken is not None
-    assert taken.repair == f"--mode reverse:https://a.example@{taken.free}"
+    said = obstacle(planned("--mode", f"reverse:https://a.example@{other}"))
+    assert "; to take another: --mode reverse:https://a.example@" in said
 
 
 # What is started

@@ -5,7 +5,7 @@ from pathlib import Path
 from ..desktop.machine import Machine
 from ..desktop.trust import status as trust_status
 from ..desktop.trust.nss import PACKAGES, Database
-from ..text.printable import brief
+from ..text.printable import brief, counted
 from .ca import Authority
 from .finding import Finding, Mark, install
 
@@ -27,7 +27,7 @@ def judge(machine: Machine, ca: Authority, *, must: bool) -> Finding:
     if not found:
         return Finding(Mark.SKIP, STEP, "no database of Chrome or Firefox found")
     states = [(each, each.state()) for each in found]
-    count = _count(len(states))
+    count = counted(len(states), "NSS database")
     if machine.find("certutil") is None and {each.state for _, each in states} == {
         "unknown"
     }:
@@ -46,10 +46,6 @@ def judge(machine: Machine, ca: Authority, *, must: bool) -> Finding:
     return Finding(
         mark, STEP, brief(refused[0], MOST) + rest, install(machine, confdir)
     )
-
-
-def _count(number: int) -> str:
-    return f"{number} NSS database{'' if number == 1 else 's'}"
 
 
 def _short(machine: Machine, store: Database) -> str:

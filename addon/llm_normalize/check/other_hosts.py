@@ -1,24 +1,20 @@
 """A host that is not listed: its TLS has to stay closed, its certificate its own."""
 
 import contextlib
-import hashlib
 import http.client
-import socket
 import ssl
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from ..demo.certificates import make_ca, server_certificate
+from ..demo import provider as demo_provider
+from ..demo.provider import HOST
 from ..desktop.local_server import PATIENCE
 from ..routing.hosts import Hosts
-from ..text.loopback import LOCAL
 from ..text.printable import brief
 from .finding import Finding, Mark, Way
 
 STEP = "other hosts"
-NAME = "other-host"
-NAMES = (LOCAL, "localhost")
+NAMES = (HOST, "localhost")
 
 
 def judge(way: Way, folder: Path, opens: str) -> Finding:
@@ -29,15 +25,16 @@ def judge(way: Way, folder: Path, opens: str) -> Finding:
         folder: Where the server's certificate is written.
         opens: Whose TLS the proxy says it opens.
     """
-    with _serving(folder) as (port, own):
-        host = _unlisted(way.hosts, port)
+    with demo_provider.running(folder) as server:
+        host = _unlisted(way.hosts, server.port)
         if host is None:
             saw = (
                 "normalize_hosts has this machine's own names: no other host is at hand"
             )
             return Finding(Mark.SKIP, STEP, saw)
+        own = _certificate(Way(HOST, server.port), None)
         try:
-            got = _certificate(way, host, port)
+            got = _certificate(way, (host, server.port))
         except (OSError, http.client.HTTPException) as error:
             reason = brief(str(error) or repr(error))
             saw = f"a host that is not listed cannot be reached: {reason}"
@@ -75,8 +72,8 @@ def is_listed(hosts: Sequence[str], host: str, port: int) -> bool:
         return False
 
 
-def _certificate(way: Way, host: str, port: int) -> bytes:
-    """Return the SHA-256 of the certificate that a client gets.
+def _certificate(place: Way, target: tuple[str, int] | None) -> bytes:
+    """The certificate that a client of *place* gets, or of *target* through it.
 
     Raises:
         OSError: It gets none.
@@ -87,43 +84,11 @@ def _certificate(way: Way, host: str, port: int) -> bytes:
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     connection = http.client.HTTPSConnection(
-        way.host, way.port, context=context, timeout=PATIENCE
+        place.host, place.port, context=context, timeout=PATIENCE
     )
-    connection.set_tunnel(host, port)
+    if target is not None:
+        connection.set_tunnel(*target)
     with contextlib.closing(connection):
         connection.connect()
         assert isinstance(connection.sock, ssl.SSLSocket)
-        own = connection.sock.getpeercert(binary_form=True) or b""
-    return hashlib.sha256(own).digest()
-
-
-@contextlib.contextmanager
-def _serving(folder: Path) -> Iterator[tuple[int, bytes]]:
-    """Run a server for TLS; yield its port, and its certificate's SHA-256."""
-    make_ca(folder, NAME)
-    chain = server_certificate(folder, NAME)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(chain)
-    pem = chain.read_text(encoding="ascii")
-    der = ssl.PEM_cert_to_DER_cert(pem[pem.index("-----BEGIN CERT") :])
-    with socket.create_server((LOCAL, 0)) as server:
-        thread = threading.Thread(target=_answer, args=(server, context), daemon=True)
-        thread.start()
-        try:
-            yield server.getsockname()[1], hashlib.sha256(der).digest()
-        finally:
-            # A thread in accept() is woken by a connection, not by a close.
-            with contextlib.suppress(OSError):
-                server.shutdown(socket.SHUT_RDWR)
-
-
-def _answer(server: socket.socket, context: ssl.SSLContext) -> None:
-    while True:
-        try:
-            plain, _ = server.accept()
-        except OSError:
-            return
-        with plain, contextlib.suppress(OSError):
-            plain.settimeout(PATIENCE)
-            with context.wrap_socket(plain, server_side=True) as secure:
-                secure.recv(1)
+        return connection.sock.getpeercert(binary_form=True) or b""

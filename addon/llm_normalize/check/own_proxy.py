@@ -5,13 +5,11 @@ no CA where there is none.
 """
 
 import contextlib
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
+from mitmproxy import options, optmanager
+from mitmproxy.exceptions import OptionsError
 
 from ..demo import proxy as demo_proxy
 from ..demo.provider import Provider
@@ -21,8 +19,6 @@ from ..routing.known_providers import HOSTS
 from ..text.command_line import command_line
 from ..text.printable import brief
 from .finding import Finding, Mark
-
-PREFIX = "llm-normalize-check-"
 
 # What a user's config.yaml may say that has no place in a check: it would listen
 # elsewhere, write, or send a stranger's request on.
@@ -46,24 +42,12 @@ def config(confdir: Path) -> Path | None:
 
 def hosts(confdir: Path) -> tuple[str, ...]:
     """The hosts that a proxy with this configuration opens."""
-    path = config(confdir)
-    try:
-        text = path.read_text(encoding="utf-8") if path is not None else ""
-        loaded = YAML(typ="safe", pure=True).load(text)
-    except (OSError, ValueError, YAMLError):
-        return HOSTS  # mitmproxy reports a broken file when it starts
-    listed = loaded.get("normalize_hosts") if isinstance(loaded, dict) else None
-    return tuple(map(str, listed)) if isinstance(listed, list) else HOSTS
-
-
-@contextlib.contextmanager
-def folder() -> Iterator[Path]:
-    """Make a folder for the check's files, which goes with it."""
-    made = Path(tempfile.mkdtemp(prefix=PREFIX))
-    try:
-        yield made
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
+    opts = options.Options()
+    opts.add_option("normalize_hosts", Sequence[str], HOSTS, "")
+    # mitmproxy reports a broken file when it starts.
+    with contextlib.suppress(OSError, AttributeError, TypeError, OptionsError):
+        optmanager.load_paths(opts, config(confdir) or "")
+    return tuple(opts.normalize_hosts)
 
 
 def _folder(confdir: Path, apart: Path) -> Path:
@@ -85,7 +69,7 @@ def _folder(confdir: Path, apart: Path) -> Path:
 
 @contextlib.contextmanager
 def running(
-    confdir: Path, temporary: Path, provider: Provider, options: Sequence[str]
+    confdir: Path, temporary: Path, provider: Provider, given: Sequence[str]
 ) -> Iterator[Proxy]:
     """Run it, and end it whatever happens.
 
@@ -93,7 +77,7 @@ def running(
         confdir: The user's configuration.
         temporary: A folder of the check's own.
         provider: Whose answers it is to repair, among others.
-        options: Further options for it, `NAME=VALUE`.
+        given: Further options for it, `NAME=VALUE`.
 
     Raises:
         DemoError: It did not start.
@@ -102,7 +86,7 @@ def running(
     # One value for each, save for lists: mitmproxy loads no script after two of them.
     single = dict(OWN)
     more = [part for name in NONE for part in ("--set", name)]
-    for option in options:
+    for option in given:
         name, _, value = option.partition("=")
         if name in LISTS:
             more += ["--set", option]

@@ -11,24 +11,6 @@ from .finding import Finding, Mark, Way, run
 STEP = "PAC"
 KIND = "application/x-ns-proxy-autoconfig"
 UNLISTED = "unlisted.example"
-# What a PAC file may call (Netscape's functions), as far as a name alone decides.
-HELPERS = r"""
-function isPlainHostName(host) { return host.indexOf(".") < 0; }
-function dnsDomainIs(host, domain) { return host.endsWith(domain); }
-function localHostOrDomainIs(host, name) {
-  return host === name || name.startsWith(host + ".");
-}
-function shExpMatch(text, pattern) {
-  const escaped = pattern.replace(/[.+^${}()|[\]\\]/g, "\\$&");
-  const open = escaped.replace(/\*/g, ".*").replace(/\?/g, ".");
-  return new RegExp("^" + open + "$").test(text);
-}
-function isInNet() { return false; }
-function isResolvable() { return false; }
-function dnsResolve() { return null; }
-function myIpAddress() { return "127.0.0.1"; }
-function dnsDomainLevels(host) { return host.split(".").length - 1; }
-"""
 EVALUATE = r"""
 const vm = require("vm");
 let text = "";
@@ -73,7 +55,7 @@ def judge(machine: Machine, way: Way) -> Finding:
 def _evaluated(
     machine: Machine, way: Way, pac: str, exact: list[str], served: str, restart: str
 ) -> Finding:
-    text = json.dumps({"code": HELPERS + pac, "hosts": [*exact, UNLISTED]})
+    text = json.dumps({"code": pac, "hosts": [*exact, UNLISTED]})
     done = machine.run(["node", "-e", EVALUATE], text=text, timeout=5)
     try:
         *listed, unlisted = json.loads(done.out)

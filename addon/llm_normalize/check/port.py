@@ -9,7 +9,7 @@ from ..desktop.local_server import NAME, Status
 from ..desktop.machine import Machine
 from ..desktop.processes import Listener
 from ..text.command_line import command_line
-from ..text.printable import brief
+from ..text.printable import brief, counted
 from .finding import DEFAULT, Finding, Mark, Way, start
 
 STEP = "port"
@@ -43,7 +43,7 @@ def judge(
     where = f"{way.host}:{way.port}"
     if found is not None:
         pid = f", pid {found.pid}" if found.pid else ""
-        opens = f"{len(found.hosts)} host{'' if len(found.hosts) == 1 else 's'}"
+        opens = counted(len(found.hosts), "host")
         saw = f"{where} is llm_normalize {found.version} ({found.mode}{pid}), {opens}"
         return Finding(Mark.OK, STEP, saw)
     begin = start(machine, way.port, confdir)

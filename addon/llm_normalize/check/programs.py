@@ -27,7 +27,7 @@ STORES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE
 # Runs on the user's own Python, which may be an old one. What httpx and requests read:
 # httpx/_config.py (create_ssl_context), requests/sessions.py (merge_environment_settings).
 PYTHON = """
-import json, os, socket, ssl, sys
+import http.client, json, os, ssl, sys
 host, port, target, bundle = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
 bundle = bundle or None
 get = os.environ.get
@@ -42,20 +42,10 @@ def requests():
     return store(get("REQUESTS_CA_BUNDLE") or get("CURL_CA_BUNDLE") or bundle)
 def ask(make):
     try:
-        context = make()
-        plain = socket.create_connection((host, port), 5)
-        try:
-            head = "CONNECT {0}:443 HTTP/1.1\\r\\nHost: {0}:443\\r\\n\\r\\n".format(target)
-            plain.sendall(head.encode())
-            got = b""
-            while not got.endswith(b"\\r\\n\\r\\n"):
-                byte = plain.recv(1)
-                if not byte:
-                    return "the proxy closed the connection"
-                got += byte
-            context.wrap_socket(plain, server_hostname=target).close()
-        finally:
-            plain.close()
+        asked = http.client.HTTPSConnection(host, port, context=make(), timeout=5)
+        asked.set_tunnel(target, 443)
+        asked.connect()
+        asked.close()
     except Exception as error:
         return str(error) or repr(error)
     return ""
@@ -125,24 +115,17 @@ class Probe(NamedTuple):
 
 def judge(machine: Machine, probe: Probe, led: Led) -> Iterator[Finding]:
     """Yield a line for each kind of program."""
-    system = _system(machine, probe)
-    yield _marked("CA in system", system, must=led.shell or led.desktop)
+    yield _marked(_system(machine, probe), must=led.shell or led.desktop)
     # urllib and requests follow the desktop's setting there.
     follows = led.desktop and machine.system != "linux"
-    for step, found in _python(machine, probe):
-        yield _marked(step, found, must=led.shell or follows)
-    yield _marked("CA in Node", _node(machine, probe), must=led.shell)
+    for found in _python(machine, probe):
+        yield _marked(found, must=led.shell or follows)
+    yield _marked(_node(machine, probe), must=led.shell)
 
 
-class _Found(NamedTuple):
-    mark: Mark
-    saw: str
-    repair: str = ""
-
-
-def _marked(step: str, found: _Found, *, must: bool) -> Finding:
-    mark = Mark.WARN if found.mark is Mark.FAIL and not must else found.mark
-    return Finding(mark, step, found.saw, found.repair)
+def _marked(found: Finding, *, must: bool) -> Finding:
+    is_warning = found.mark is Mark.FAIL and not must
+    return replace(found, mark=Mark.WARN) if is_warning else found
 
 
 def _without(machine: Machine, *names: str, **more: str) -> Machine:
@@ -190,20 +173,21 @@ def _null(machine: Machine) -> str:
     return "NUL" if machine.system == "windows" else "/dev/null"
 
 
-def _system(machine: Machine, probe: Probe) -> _Found:
+def _system(machine: Machine, probe: Probe) -> Finding:
+    step = "CA in system"
     bare = _without(machine, *STORES)
     askers = {"curl": _curl}
     if machine.system == "linux":
         askers["openssl"] = _openssl  # elsewhere it has a store of its own
     there = {name: ask for name, ask in askers.items() if machine.find(name)}
     if not there:
-        return _Found(Mark.SKIP, "curl is not installed")
+        return Finding(Mark.SKIP, step, "curl is not installed")
     results = {name: ask(bare, probe) for name, ask in there.items()}
     refused = {name: why for name, why in results.items() if why}
     if not refused:
         verb = "trust" if len(results) > 1 else "trusts"
         saw = f"{' and '.join(results)} {verb} it by the system's store"
-        return _Found(Mark.OK, saw)
+        return Finding(Mark.OK, step, saw)
     meant = probe.meant or probe.way
     repair = trusting(machine, probe.ca.folder, meant.url)
     name, why = next(iter(refused.items()))
@@ -212,8 +196,8 @@ def _system(machine: Machine, probe: Probe) -> _Found:
         saw = (
             "the system's store lacks the CA; curl trusts it by this shell's variables"
         )
-        return _Found(Mark.WARN, saw, repair)
-    return _Found(Mark.FAIL, f"{name} refuses it: {why}", repair)
+        return Finding(Mark.WARN, step, saw, repair)
+    return Finding(Mark.FAIL, step, f"{name} refuses it: {why}", repair)
 
 
 # Python
@@ -224,7 +208,7 @@ def _interpreter(machine: Machine) -> str:
     return next((name for name in names if machine.find(name)), sys.executable)
 
 
-def _python(machine: Machine, probe: Probe) -> Iterator[tuple[str, _Found]]:
+def _python(machine: Machine, probe: Probe) -> Iterator[Finding]:
     step = "CA in Python"
     asked = [probe.way.host, str(probe.way.port), probe.host, certifi.where()]
     command = [_interpreter(machine), "-c", PYTHON, *asked]
@@ -232,15 +216,15 @@ def _python(machine: Machine, probe: Probe) -> Iterator[tuple[str, _Found]]:
     try:
         results = dict(json.loads(done.out))
     except (ValueError, TypeError):
-        yield step, _Found(Mark.FAIL, f"Python failed: {brief(done.last_line)}")
+        yield Finding(Mark.FAIL, step, f"Python failed: {brief(done.last_line)}")
         return
     bundle = str(ca_bundle.path_of(probe.ca.folder))
     why = brief(str(results.get("ssl", "")))
     if why:
         repair = variable(machine, "SSL_CERT_FILE", bundle)
-        yield step, _Found(Mark.FAIL, f"ssl and urllib refuse it: {why}", repair)
+        yield Finding(Mark.FAIL, step, f"ssl and urllib refuse it: {why}", repair)
     else:
-        yield step, _Found(Mark.OK, "ssl and urllib trust it")
+        yield Finding(Mark.OK, step, "ssl and urllib trust it")
     names = {"httpx": "SSL_CERT_FILE", "requests": "REQUESTS_CA_BUNDLE"}
     step = "CA in requests"
     refused = [each for each in names if results.get(each)]
@@ -248,7 +232,7 @@ def _python(machine: Machine, probe: Probe) -> Iterator[tuple[str, _Found]]:
         saw = f"{' and '.join(refused)} refuse{'s' if len(refused) == 1 else ''} it: "
         saw += "they read certifi's file unless a variable names another"
         sets = [variable(machine, names[each], bundle) for each in refused]
-        yield step, _Found(Mark.FAIL, saw, "; ".join(sets))
+        yield Finding(Mark.FAIL, step, saw, "; ".join(sets))
         return
     lonely = _lonely(machine, probe.ca, (*names.values(), "CURL_CA_BUNDLE"))
     if lonely:
@@ -257,9 +241,9 @@ def _python(machine: Machine, probe: Probe) -> Iterator[tuple[str, _Found]]:
         )
         saw += "no host that is not opened"
         repair = variable(machine, lonely, bundle)
-        yield step, _Found(Mark.WARN, saw, repair)
+        yield Finding(Mark.WARN, step, saw, repair)
         return
-    yield step, _Found(Mark.OK, "httpx and requests would trust it")
+    yield Finding(Mark.OK, step, "httpx and requests would trust it")
 
 
 def _lonely(machine: Machine, ca: Authority, names: tuple[str, ...]) -> str:
@@ -277,14 +261,15 @@ def _lonely(machine: Machine, ca: Authority, names: tuple[str, ...]) -> str:
 # Node
 
 
-def _node(machine: Machine, probe: Probe) -> _Found:
+def _node(machine: Machine, probe: Probe) -> Finding:
+    step = "CA in Node"
     if machine.find("node") is None:
-        return _Found(Mark.SKIP, "node is not installed")
+        return Finding(Mark.SKIP, step, "node is not installed")
     results = _ask_node(machine, probe)
     version = brief(str(results.get("version", "")))
     why = brief(str(results.get("error", "")))
     if not why:
-        return _Found(Mark.OK, f"Node {version} trusts it")
+        return Finding(Mark.OK, step, f"Node {version} trusts it")
     named = machine.environ.get("NODE_EXTRA_CA_CERTS", "")
     repair = variable(machine, "NODE_EXTRA_CA_CERTS", str(probe.ca.path))
     if results.get("system"):
@@ -295,7 +280,7 @@ def _node(machine: Machine, probe: Probe) -> _Found:
             repair = f"{variable(machine, 'NODE_OPTIONS', options)}, or: {repair}"
     if named and not Path(named).is_file():
         why = f"NODE_EXTRA_CA_CERTS names {brief(named)}, which is not there"
-    return _Found(Mark.FAIL, f"Node {version} refuses it: {why}", repair)
+    return Finding(Mark.FAIL, step, f"Node {version} refuses it: {why}", repair)
 
 
 def _ask_node(machine: Machine, probe: Probe) -> Mapping[str, object]:

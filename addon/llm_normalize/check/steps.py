@@ -1,6 +1,7 @@
 """The steps, in their order, and what they share: the proxies, and the demo's provider."""
 
 import contextlib
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import NamedTuple
 from ..demo import provider as demo_provider
 from ..demo.provider import HOST
 from ..demo.proxy import DemoError
-from ..desktop import local_server, processes
+from ..desktop import local_server
 from ..desktop.local_server import Status
 from ..desktop.machine import Machine
 from ..text.command_line import command_line
@@ -33,6 +34,8 @@ from . import (
 from .ca import Authority
 from .finding import Finding, Mark, Way
 from .programs import Led
+
+PREFIX = "llm-normalize-check-"
 
 
 def walk(
@@ -116,16 +119,11 @@ class _Path:
     ) -> None:
         self.machine = machine
         self.confdir = confdir
-        self.owner = processes.listener(way.port)
-        # What a reverse proxy is asked, it asks its provider.
-        self.found = (
-            None
-            if processes.is_reverse(self.owner)
-            else local_server.status(way.host, way.port)
-        )
+        self.owner, self.found = local_server.on_port(way.port, way.host)
         hosts = self.found.hosts if self.found else own_proxy.hosts(confdir)
         self.way = replace(way, hosts=hosts)
-        self.folder = stack.enter_context(own_proxy.folder())
+        made = tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True)
+        self.folder = Path(stack.enter_context(made))
         self._gate = check_stream.Gate()
         self._stack = stack
         self._provider = stack.enter_context(

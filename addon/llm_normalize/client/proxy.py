@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from ..desktop import local_server, processes
+from ..desktop import local_server
 from ..desktop.machine import Machine
 from ..desktop.proxy.variables import of_https, spelled, value
 from ..home import ca_bundle
@@ -20,7 +20,7 @@ from ..run.mitmproxy_options import FORWARD
 from ..run.start import ensure_writable, prepared
 from ..run.start_error import CallError, StartError
 from ..text.command_line import command_line
-from ..text.loopback import LOCAL, is_loopback
+from ..text.loopback import is_loopback
 
 if sys.platform != "win32":
     import pwd
@@ -49,7 +49,7 @@ def running(port: int) -> Proxy | None:
         StartError: It cannot be trusted or used: any program that listens on a port may
             claim to be this proxy, and name a CA of its own.
     """
-    found = _status(port)
+    _, found = local_server.on_port(port)
     if found is None:
         return None
     try:
@@ -67,12 +67,6 @@ def running(port: int) -> Proxy | None:
             "would trust it: its log says why; start it again"
         )
     return Proxy(port, confdir)
-
-
-def _status(port: int) -> local_server.Status | None:
-    if processes.is_reverse(processes.listener(port)):
-        return None  # it would ask its provider
-    return local_server.status(LOCAL, port)
 
 
 def _own(named: str) -> Path:
@@ -170,7 +164,8 @@ def _of_the_network(machine: Machine) -> str | None:
     if found is None or not found.is_http:
         return None
     if is_loopback(found.host) and (
-        not local_server.listens(found.host, found.port) or _status(found.port)
+        not local_server.listens(found.host, found.port)
+        or local_server.on_port(found.port)[1]
     ):
         return None  # a proxy of ours, or what one has left in the shell
     name = "HTTPS_PROXY" if value(machine.environ, "HTTPS_PROXY") else "ALL_PROXY"

@@ -19,10 +19,10 @@ def make_ca(folder: Path, name: str) -> Path:
     return folder / f"{name}-ca-cert.pem"
 
 
-def server_certificate(folder: Path, name: str, host: str = "") -> Path:
-    """Write a key with its certificate, signed by the CA *name* of *folder* (PEM).
+def server_context(folder: Path, name: str, host: str = "") -> ssl.SSLContext:
+    """Return TLS settings of a server with a certificate of the CA *name* in *folder*.
 
-    For this machine's names, or for *host* alone.
+    It is for this machine's names, or for *host* alone.
     """
     store = certs.CertStore.from_store(folder, name, _BITS)
     here = [x509.DNSName("localhost"), x509.IPAddress(ip_address(LOCAL))]
@@ -35,11 +35,6 @@ def server_certificate(folder: Path, name: str, host: str = "") -> Path:
     )
     path = folder / f"{name}-{host or 'leaf'}.pem"
     path.write_bytes(key + entry.cert.to_pem())
-    return path
-
-
-def server_context(folder: Path, name: str, host: str = "") -> ssl.SSLContext:
-    """Return TLS settings of a server with such a certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(server_certificate(folder, name, host))
+    context.load_cert_chain(path)
     return context

@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import json
-import shutil
 import tempfile
 import textwrap
 import time
@@ -106,8 +105,8 @@ def _show(view: View, pairs: Path, *, web: bool) -> None:
     view.say("llm_normalize: nearly OpenAI-compatible streams, repaired on the wire")
     view.say()
     with contextlib.ExitStack() as stack:
-        folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        made = tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True)
+        folder = Path(stack.enter_context(made))
         provider = stack.enter_context(demo_provider.running(folder))
         view.say(
             f"Started a provider with NVIDIA NIM's dialect on {HOST}:{provider.port}"

@@ -1,32 +1,29 @@
 """The proxy and the client of the demo: a real mitmproxy, and what sends through it."""
 
-import collections
 import contextlib
 import http.client
-import queue
-import re
 import socket
-import threading
-import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from ..desktop.mitmproxy_program import program, script
 from ..run.child import Child
+from ..run.handover import awaited
+from ..run.start import HOOKS
 from ..run.start_error import StartError
 from . import client
 from .provider import HOST, Provider
 
-LISTENS = re.compile(r"proxy listening at \S+?:(\d+)\.?$")
-SERVES = re.compile(r"Web server listening at (\S+)")
 PATIENCE = 30  # seconds for a start, and for a read
+LINES = 8  # of its output that an error shows
 
 
 class DemoError(Exception):
     """What went wrong, as one sentence; `lines` are the last that mitmproxy printed."""
 
-    def __init__(self, message: str, lines: Collection[str] = ()) -> None:
+    def __init__(self, message: str, lines: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.lines = lines
 
@@ -38,15 +35,20 @@ class Proxy(NamedTuple):
         port: Where, on `HOST`.
         ca: The certificate that a client has to trust.
         page: Where mitmweb shows its flows; empty for mitmdump.
-        last: The last lines that it printed.
         alive: Tells whether it still runs.
+        output: The file that it prints to.
     """
 
     port: int
     ca: Path
     page: str
-    last: Collection[str]
     alive: Callable[[], bool]
+    output: Path
+
+    @property
+    def last(self) -> list[str]:
+        """The last lines that it has printed so far."""
+        return _last(self.output)
 
 
 # The proxy
@@ -84,59 +86,36 @@ def running(
     if web:
         options |= {"web_host": HOST, "web_port": _free_port()}
         options["web_open_browser"] = "false"
-    command = [str(program(name)), "-s", str(script())]
+    # What the hooks do when mitmproxy serves is its last step.
+    command = [str(program(name)), "-s", str(script()), "-s", str(HOOKS)]
     command += ["--listen-host", HOST, "--listen-port", "0"]
     for option, value in options.items():
         command += ["--set", f"{option}={value}"]
     command += more
     try:
-        with Child(command, is_read=True) as child:
-            output = _Output(name, child.output)
-            port, page = _wait_until_it_listens(output, child, web=web)
-            ca = folder / "mitmproxy-ca-cert.pem"
-            yield Proxy(port, ca, page, output.last, lambda: child.is_running)
+        with awaited() as ready, _log() as log:
+            output = Path(log.name)
+            variables = {**ready.variables, "PYTHONUNBUFFERED": "1"}
+            with Child(command, variables, log) as child:
+                if not child.comes_up(PATIENCE, lambda: bool(ready.listens())):
+                    why = f"listen within {PATIENCE} seconds"
+                    if not child.is_running:
+                        why = f"start: it ended with code {child.code}"
+                    raise DemoError(f"{name} did not {why}.", _last(output))
+                port, page = ready.listens()[0].port or 0, ready.page()
+                ca = folder / "mitmproxy-ca-cert.pem"
+                yield Proxy(port, ca, page, lambda: child.is_running, output)
     except StartError as error:
         raise DemoError(f"{error}.") from error
 
 
-def _wait_until_it_listens(
-    output: "_Output", child: Child, *, web: bool
-) -> tuple[int, str]:
-    """The proxy's port, and mitmweb's page if that is wanted."""
-    port, page = 0, ""
-    end = time.monotonic() + PATIENCE
-    while not port or (web and not page):
-        try:
-            line = output.lines.get(timeout=max(0, end - time.monotonic()))
-        except queue.Empty:
-            sentence = f"{output.name} did not listen within {PATIENCE} seconds."
-            raise DemoError(sentence, output.last) from None
-        if line is None:
-            code = child.code if child.ends_within(3) else None
-            sentence = f"{output.name} did not start: it ended with code {code}."
-            raise DemoError(sentence, output.last)
-        if found := LISTENS.search(line):
-            port = int(found[1])
-        elif found := SERVES.search(line):
-            page = found[1]
-    return port, page
+def _log() -> IO[bytes]:
+    return tempfile.NamedTemporaryFile(prefix="llm-normalize-", delete_on_close=False)
 
 
-class _Output:
-    """What mitmproxy prints, read to the end: a full pipe would stop it."""
-
-    def __init__(self, name: str, output: IO[str]) -> None:
-        self.name = name
-        self.lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self.last: collections.deque[str] = collections.deque(maxlen=8)
-        threading.Thread(target=self._read, args=(output,), daemon=True).start()
-
-    def _read(self, output: IO[str]) -> None:
-        with output:
-            for line in output:
-                self.last.append(line.rstrip())
-                self.lines.put(line.rstrip())
-        self.lines.put(None)
+def _last(output: Path) -> list[str]:
+    lines = output.read_text(errors="replace").splitlines()
+    return [line.rstrip() for line in lines[-LINES:]]
 
 
 def _free_port() -> int:

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 from ..text.loopback import LOCAL
 from ..text.printable import brief
+from . import processes
+from .processes import Listener
 
 NAME = "llm_normalize"
 PATIENCE = 3.0
@@ -55,6 +57,8 @@ class Status(NamedTuple):
         hosts: What it opens.
         ca_sha256: Its CA's fingerprint, `AA:BB:…`.
         probe: `HOST/TOKEN` whose `.svg` it answers by itself; empty if it has none.
+        answers: How many it has counted.
+        repaired: How many of them it has repaired.
     """
 
     version: str
@@ -65,6 +69,8 @@ class Status(NamedTuple):
     hosts: tuple[str, ...]
     ca_sha256: str
     probe: str
+    answers: int = 0
+    repaired: int = 0
 
 
 def reachable(host: str) -> str:
@@ -114,9 +120,27 @@ def status(host: str, port: int) -> Status | None:
         hosts=tuple(brief(each) for each in named if isinstance(each, str)),
         ca_sha256=_text(found, "ca_sha256"),
         probe=probe if _PROBE.fullmatch(probe) else "",
+        answers=_sum(found, "responses"),
+        repaired=_sum(found, "repaired"),
     )
+
+
+def on_port(port: int, host: str = LOCAL) -> tuple[Listener | None, Status | None]:
+    """Who listens on *port*, and what llm_normalize reports there.
+
+    A reverse proxy is not asked: it would ask its provider.
+    """
+    owner = processes.listener(port)
+    return owner, None if processes.is_reverse(owner) else status(host, port)
 
 
 def _text(found: dict[str, Any], name: str) -> str:
     value = found.get(name)
     return brief(value) if isinstance(value, str) else ""
+
+
+def _sum(found: dict[str, Any], name: str) -> int:
+    rows = found.get("counters")
+    counters = rows if isinstance(rows, list) else []
+    counts = (each.get(name) for each in counters if isinstance(each, dict))
+    return sum(each for each in counts if isinstance(each, int))

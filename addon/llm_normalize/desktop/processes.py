@@ -10,7 +10,7 @@ import hashlib
 import os
 import sys
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 try:
     import psutil
@@ -159,7 +159,9 @@ def listener(port: int) -> Listener | None:
     except (psutil.Error, OSError):
         return None  # macOS tells root alone
     for each in found:
-        if _listens(each) == port and each.pid:  # none: it is another user's
+        place = each.laddr if each.status == psutil.CONN_LISTEN else None
+        # Without a pid it is another user's.
+        if getattr(place, "port", 0) == port and each.pid:
             try:
                 process = psutil.Process(each.pid)
                 return Listener(each.pid, process.name(), tuple(process.cmdline()))
@@ -171,10 +173,3 @@ def listener(port: int) -> Listener | None:
 def is_reverse(owner: Listener | None) -> bool:
     """Tell whether a listener is a reverse proxy."""
     return owner is not None and any("reverse:" in each for each in owner.command)
-
-
-def _listens(connection: Any) -> int:
-    """The port where it listens, 0 if it does not."""
-    if connection.status != psutil.CONN_LISTEN or not connection.laddr:
-        return 0
-    return int(connection.laddr.port)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from http import HTTPStatus
 
 from ..text.console import say
-from ..text.printable import brief
+from ..text.printable import brief, counted
 from .answer import Answer
 from .card import Card, card_of
 from .probe_requests import LIMIT, NEWER_LIMIT, request
@@ -21,7 +21,7 @@ def asked_card(provider: Provider, names: Sequence[str], model: str) -> Card:
     Raises:
         AskError: It cannot be asked.
     """
-    count = f"{len(names)} request{'' if len(names) == 1 else 's'}"
+    count = counted(len(names), "request")
     say(f"{count} to {provider.place}, one after the other")
     verdicts: list[Verdict] = []
     in_a_row = 0

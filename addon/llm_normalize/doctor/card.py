@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..text.printable import brief
+from ..text.printable import brief, counted
 from .evidence import Evidence, compared, evidence, ordered
 from .verdict import CONFORMS, LEFT, NONE, REPAIRED, Fault, Verdict
 
@@ -113,7 +113,7 @@ def _headline(words: Sequence[str]) -> tuple[str, str]:
     """The verdict on all, and its sentence."""
     count = {word: words.count(word) for word in (CONFORMS, REPAIRED, LEFT, NONE)}
     judged = len(words) - count[NONE]
-    of = f"{judged} answer{'' if judged == 1 else 's'}"
+    of = counted(judged, "answer")
     silent = f" No verdict on {count[NONE]} more." if count[NONE] else ""
     if count[LEFT]:
         return LEFT, (

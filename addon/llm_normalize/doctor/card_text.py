@@ -3,8 +3,8 @@
 import textwrap
 from collections.abc import Iterator
 
-from ..records.difference import REMOVED
 from ..text.console import styled
+from ..text.printable import counted
 from .card import MOST, Card, Group, Row
 from .evidence import Evidence
 from .verdict import CONFORMS, LEFT, NONE, REPAIRED
@@ -91,7 +91,7 @@ def _more(count: int) -> Iterator[str]:
 
 
 def _fix(fix: Evidence) -> Iterator[str]:
-    times = f"{fix.count} event{'' if fix.count == 1 else 's'}"
+    times = counted(fix.count, "event")
     first = f", first in {fix.first}" if fix.first else ""
     head = list(_wrapped(f"{fix.name}: {times}{first}", "  ", "      "))
     yield head[0].replace(fix.name, styled(fix.name, _BOLD), 1)
@@ -102,9 +102,7 @@ def _fix(fix: Evidence) -> Iterator[str]:
         where = "" if fix.seen == fix.first else f" ({fix.seen})"
         yield from _wrapped(f"as seen{where}:", "      ")
     for change in fix.shown:
-        new = REMOVED if change["new"] is None else change["new"]
-        became = f"added {new}" if change["old"] is None else f"{change['old']} → {new}"
-        yield from _wrapped(f"{change['place']}: {became}", "        ", "          ")
+        yield from _wrapped(str(change), "        ", "          ")
     if fix.more:
         yield f"        and {fix.more} more in that event"
 

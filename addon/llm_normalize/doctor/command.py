@@ -39,35 +39,22 @@ _COULD_NOT_ASK = 3
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
-class _Parser(argparse.ArgumentParser):
-    def __init__(self) -> None:
-        super().__init__(
-            prog=PROG,
-            allow_abbrev=False,
-            usage="%(prog)s (URL | --provider NAME) --model M [--key env:NAME|file:PATH]",
-            description=(
-                "Ask a provider a handful of small requests, one after the other, and "
-                "report which rules of OpenAI's form its answers break, which fixes of "
-                "the addon repair that, and what is left."
-            ),
-            epilog=(
-                "Ends with 0 if nothing is left that no fix repairs, 1 if something "
-                "is, 2 for a bad command line, 3 if nothing could be asked."
-            ),
-        )
-
-    def parse(self, given: Sequence[str]) -> argparse.Namespace:
-        flags, unknown = self.parse_known_intermixed_args([*given])
-        if unknown:
-            # By name: what stands behind it may be a key.
-            names = [each.partition("=")[0] for each in unknown if each[:1] == "-"]
-            self.error("unknown option: " + (", ".join(names) or "-"))
-        return flags
-
-
 def parse(given: Sequence[str]) -> argparse.Namespace:
     """Parse the command line; its key is in `secret`."""
-    parser = _Parser()
+    parser = argparse.ArgumentParser(
+        prog=PROG,
+        allow_abbrev=False,
+        usage="%(prog)s (URL | --provider NAME) --model M [--key env:NAME|file:PATH]",
+        description=(
+            "Ask a provider a handful of small requests, one after the other, and "
+            "report which rules of OpenAI's form its answers break, which fixes of "
+            "the addon repair that, and what is left."
+        ),
+        epilog=(
+            "Ends with 0 if nothing is left that no fix repairs, 1 if something "
+            "is, 2 for a bad command line, 3 if nothing could be asked."
+        ),
+    )
     parser.add_argument(
         "given",
         nargs="*",
@@ -102,7 +89,11 @@ def parse(given: Sequence[str]) -> argparse.Namespace:
         action="store_true",
         help="let the key travel unencrypted to another machine",
     )
-    flags = parser.parse(given)
+    flags, unknown = parser.parse_known_intermixed_args([*given])
+    if unknown:
+        # By name: what stands behind it may be a key.
+        names = [each.partition("=")[0] for each in unknown if each[:1] == "-"]
+        parser.error("unknown option: " + (", ".join(names) or "-"))
     flags.secret = ""
     if flags.list:
         return flags
@@ -112,14 +103,14 @@ def parse(given: Sequence[str]) -> argparse.Namespace:
     return flags
 
 
-def _names(parser: _Parser, given: str) -> list[str]:
+def _names(parser: argparse.ArgumentParser, given: str) -> list[str]:
     wanted = {name.strip() for name in given.split(",") if name.strip()}
     if not wanted or not wanted <= set(REQUESTS):
         parser.error(f"--only takes names out of {','.join(REQUESTS)}")
     return [name for name in REQUESTS if name in wanted]
 
 
-def _seconds(parser: _Parser, given: str) -> float:
+def _seconds(parser: argparse.ArgumentParser, given: str) -> float:
     try:
         value = float(given)
     except ValueError:
@@ -129,7 +120,7 @@ def _seconds(parser: _Parser, given: str) -> float:
     return value
 
 
-def _target(parser: _Parser, flags: argparse.Namespace) -> None:
+def _target(parser: argparse.ArgumentParser, flags: argparse.Namespace) -> None:
     """Find the URL and the key of the provider."""
     if not all(map(_URL.match, flags.given)):
         parser.error(
@@ -157,7 +148,7 @@ def _target(parser: _Parser, flags: argparse.Namespace) -> None:
         )
 
 
-def _url(parser: _Parser, given: str) -> str:
+def _url(parser: argparse.ArgumentParser, given: str) -> str:
     """The address of chat/completions under the URL *given*."""
     try:
         parts = urllib.parse.urlsplit(given)
@@ -173,7 +164,7 @@ def _url(parser: _Parser, given: str) -> str:
     return urllib.parse.urlunsplit(parts._replace(path=path, fragment=""))
 
 
-def _key(parser: _Parser, given: str | None, variable: str) -> str:
+def _key(parser: argparse.ArgumentParser, given: str | None, variable: str) -> str:
     """The key; no message quotes what was given, which may be one."""
     if given is None:
         key = os.environ.get(variable, "") if variable else ""

@@ -25,7 +25,7 @@ class Evidence:
         count: Events that it changed.
         first: The answer and the event in which it first occurred.
         seen: The answer and the event that `shown` tells of, with the fewest fixes.
-        shown: Changes, as `place`, `old` and `new`.
+        shown: Changes, brief.
         more: Changes of that event that are not shown.
         together: How many fixes changed that event.
     """
@@ -36,7 +36,7 @@ class Evidence:
     count: int = 0
     first: str = ""
     seen: str = ""
-    shown: list[dict[str, str | None]] = field(default_factory=list)
+    shown: list[Change] = field(default_factory=list)
     more: int = 0
     together: int = 1 << 30
 
@@ -55,10 +55,9 @@ class Evidence:
         self.more = len(found) - len(self.shown)
 
 
-def _shown(change: Change) -> dict[str, str | None]:
-    values = (change.place, change.old, change.new)
-    texts = [None if each is None else brief(each) for each in values]
-    return dict(zip(("place", "old", "new"), texts, strict=True))
+def _shown(change: Change) -> Change:
+    old, new = (each and brief(each) for each in (change.old, change.new))
+    return Change(brief(change.place), old, new)
 
 
 def evidence(found: dict[str, Evidence], name: str) -> Evidence:

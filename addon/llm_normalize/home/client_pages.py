@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..text.command_line import quoted
-from .markdown import FENCE, Block, Span, blocks, slug
-
-__all__ = ["Block", "Client", "Span", "read", "slug"]
+from .markdown import FENCE, slug
 
 PATH = Path(__file__).with_name("clients.md")
 ADDRESS = "127.0.0.1:8080"
@@ -45,10 +43,6 @@ class Client:
     def fits(self, agent: str) -> bool:
         """Tell whether *agent*, a `User-Agent`, is such a client's."""
         return any(each.lower() in agent.lower() for each in self.agents)
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield what is to be shown."""
-        return blocks(self.text.splitlines())
 
 
 def read(address: str, confdir: str, path: Path = PATH) -> list[Client]:

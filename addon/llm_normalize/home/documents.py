@@ -2,11 +2,8 @@
 
 import functools
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-from .markdown import Block, blocks
 
 _PACKAGE = Path(__file__).parents[1]
 _FOLDERS = (_PACKAGE / "docs", _PACKAGE.parent / "docs")
@@ -29,10 +26,6 @@ class Document:
     slug: str
     title: str
     text: str
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield what is to be shown."""
-        return blocks(self.text.splitlines())
 
 
 @functools.cache

@@ -264,7 +264,7 @@ class Home:
         others: Literal["listed", "all"] = (
             "listed" if ctx.options.normalize_only else "all"
         )
-        rows, more = grouped(self._stats.rows())
+        rows, more = grouped(self._stats.by_pair())
         pem = ca_certificate()
         return Facts(
             version=__version__,

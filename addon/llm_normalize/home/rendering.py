@@ -13,7 +13,7 @@ from ..routing.known_providers import base_of
 from ..text.command_line import command_line, is_at_hand
 from . import PREFIX, documents, trust_advice
 from .client_pages import Client
-from .markdown import spans
+from .markdown import blocks, spans
 from .status import Facts
 from .trust_advice import Advice
 
@@ -81,11 +81,12 @@ class Visit:
 
 
 @functools.cache
-def _environment() -> jinja2.Environment:
+def environment(folder: Path = _HERE) -> jinja2.Environment:
+    """What makes pages of the templates in *folder*."""
     return jinja2.Environment(
         autoescape=jinja2.select_autoescape(("html.jinja",), default=False),
         undefined=jinja2.StrictUndefined,
-        loader=jinja2.FileSystemLoader(_HERE),
+        loader=jinja2.FileSystemLoader(folder),
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -112,21 +113,8 @@ def text(visit: Visit, facts: Facts, clients: Sequence[Client]) -> str:
 
 def client(visit: Visit, chosen: Client, clients: Sequence[Client]) -> str:
     """The page for the *chosen* one of *clients*, in HTML."""
-    others = [
-        (f"{visit.root}/clients/{each.slug}", each.name)
-        for each in _ordered(visit, clients)
-        if each.slug != chosen.slug
-    ]
-    known = {each.slug for each in clients}
-    return _show(
-        "document.html.jinja",
-        visit,
-        title=chosen.name,
-        blocks=chosen.blocks(),
-        others_title="Other clients",
-        others=others,
-        href=lambda url: _href(url, known),
-    )
+    every = {each.slug: each.name for each in _ordered(visit, clients)}
+    return _document(visit, "clients", chosen.slug, chosen.text, every)
 
 
 def document(visit: Visit, slug: str, *, is_html: bool) -> str | None:
@@ -135,19 +123,22 @@ def document(visit: Visit, slug: str, *, is_html: bool) -> str | None:
     chosen = every.get(slug)
     if chosen is None or not is_html:
         return None if chosen is None else chosen.text
-    others = [
-        (f"{visit.root}/docs/{each.slug}", each.title)
-        for each in every.values()
-        if each is not chosen
-    ]
+    titles = {each.slug: each.title for each in every.values()}
+    return _document(visit, "docs", slug, chosen.text, titles)
+
+
+def _document(
+    visit: Visit, folder: str, slug: str, text: str, every: dict[str, str]
+) -> str:
+    """A page of Markdown, with links to *every* other one of its folder."""
     return _show(
         "document.html.jinja",
         visit,
-        title=chosen.title,
-        blocks=chosen.blocks(),
-        others_title="Other documents",
-        others=others,
-        href=lambda url: _document_href(visit, url, every),
+        title=every.pop(slug),
+        blocks=blocks(text.splitlines()),
+        kind="documents" if folder == "docs" else folder,
+        others=[(f"{visit.root}/{folder}/{each}", every[each]) for each in every],
+        href=lambda url: _href(visit, url, folder, {slug, *every}),
     )
 
 
@@ -169,19 +160,16 @@ def _ordered(visit: Visit, clients: Sequence[Client]) -> list[Client]:
 
 
 def _show(template: str, visit: Visit, **more: Any) -> str:
-    return _environment().get_template(template).render(visit=visit, **more)
+    return environment().get_template(template).render(visit=visit, **more)
 
 
-def _href(url: str, known: set[str]) -> str:
-    """Where a link of a client's page leads on these pages; nothing for nowhere."""
-    if url.startswith("#"):
-        return f"/clients/{url[1:]}" if url[1:] in known else ""
-    return url if url.startswith(("https://", "http://")) else ""
-
-
-def _document_href(visit: Visit, url: str, known: Container[str]) -> str:
-    """Where a link of a document leads on these pages; nothing for nowhere."""
+def _href(visit: Visit, url: str, folder: str, known: Container[str]) -> str:
+    """Where a link of a page in *folder* leads on these pages; nothing for nowhere."""
     file, mark, anchor = url.partition("#")
+    if url.startswith(("https://", "http://")):
+        return url
+    if folder == "clients":  # one file, each of whose sections is a page
+        return f"/clients/{anchor}" if not file and anchor in known else ""
     name = file.removesuffix(".md")
     if name in known:
         return f"{visit.root}/docs/{name}{mark}{anchor}"
@@ -189,4 +177,4 @@ def _document_href(visit: Visit, url: str, known: Container[str]) -> str:
         return f"{visit.root}/fixes"  # it has no sections
     if file.endswith("home/clients.md") and not visit.upstream:
         return f"/clients/{anchor}" if anchor else "/"
-    return url if not file or url.startswith(("https://", "http://")) else ""
+    return "" if file else url

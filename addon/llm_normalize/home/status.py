@@ -4,10 +4,10 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from operator import itemgetter
 from typing import Any, Literal
 
-from ..records.statistics import ERROR, TOKENS
+from ..records.statistics import Counts, ranked
 from ..wire.json_text import dumps
 
 ROWS = 100
@@ -144,23 +144,24 @@ class Facts:
         return " ".join([*parts, f"{minutes % 60} min"])
 
 
-def grouped(table: Iterable[Sequence[str]]) -> tuple[list[Row], int]:
-    """Return the rows of `Stats.rows()`, a row for each host and model.
+def grouped(counted: Iterable[tuple[str, str, Counts]]) -> tuple[list[Row], int]:
+    """The rows of what `Stats.by_pair` yields, by host and model.
 
     Returns:
         The first `ROWS` of them, and how many more there are.
     """
-    lines = iter(table)
-    next(lines)  # the heading
-    rows: list[Row] = []
-    for key, group in groupby(lines, key=lambda line: line[:4]):
-        host, model, responses, repaired = key
-        fixes = {fix: int(count) for *_, fix, count in group if fix}
-        tokens = {name: fixes.pop(name) for name in TOKENS if name in fixes}
-        statuses = [name for name in fixes if name.startswith(ERROR)]
-        errors = {name.removeprefix(ERROR): fixes.pop(name) for name in statuses}
-        answers = int(responses), int(repaired)
-        rows.append(Row(host, model, *answers, fixes, errors, tokens))
+    rows = [
+        Row(
+            host,
+            model,
+            counts.responses,
+            counts.repaired,
+            counts.changes,
+            ranked(counts.errors),
+            dict(sorted(counts.tokens.items(), reverse=True)),
+        )
+        for host, model, counts in sorted(counted, key=itemgetter(0, 1))
+    ]
     return rows[:ROWS], max(0, len(rows) - ROWS)
 
 

@@ -16,7 +16,7 @@ from ..records.flow_metadata import AnswerMetadata, status_change
 from ..records.masking import text_of
 from ..records.pair_rows import Row
 from ..records.statistics import is_error
-from ..text.printable import brief, escaped
+from ..text.printable import brief, counted, escaped
 from .answer_view import BLANK, AnswerView, Line, broken_off
 
 _WIDE = 400
@@ -60,7 +60,7 @@ def _summary(record: AnswerMetadata) -> Iterator[Line]:
     if is_error(record["status"]):
         yield Line(f"error, {verb}" if record["fixes"] else "error, as it was received")
     else:
-        yield Line(f"{changed:,} of {_counted(events, 'event')} {verb}")
+        yield Line(f"{changed:,} of {counted(events, 'event')} {verb}")
     yield Line(BLANK)
     yield _named("provider", brief(record["host"]))
     yield _named("model", brief(record["model"] or "-"))
@@ -121,7 +121,7 @@ def _events(record: AnswerMetadata) -> Iterator[Line]:
     yield from _runs(rows[:at], record["events"])
     if record["left_out"]:
         yield Line(BLANK)
-        left_out = _counted(record["left_out"], "event")
+        left_out = counted(record["left_out"], "event")
         yield Line(f"… {left_out} more, see the before/after log …")
     yield from _runs(rows[at:], record["events"])
 
@@ -141,7 +141,7 @@ def _runs(rows: Sequence[Row], events: int) -> Iterator[Line]:
             every = [found, *(each for _, each in others), *last]
             merged = _split(row, found) or _merged(every)
             end = max((each.last or each).n for each in alike)
-            words = f"next {_counted(more, 'event')}: {'; '.join(merged)}"
+            words = f"next {counted(more, 'event')}: {'; '.join(merged)}"
             yield Line(f"{words} (to event {end:,})", _INDENT, _DEEPER)
 
 
@@ -203,12 +203,8 @@ def _shown(mark: str, lines: Sequence[str]) -> Iterator[Line]:
         shown = escaped(line[:_WIDE]) + (more if len(line) > _WIDE else "")
         yield Line(shown, mark, _INDENT)
     if len(lines) > _LINES:
-        yield Line(f"… and {_counted(len(lines) - _LINES, 'line')} more", mark)
+        yield Line(f"… and {counted(len(lines) - _LINES, 'line')} more", mark)
 
 
 def _lines(block: bytes) -> list[str]:
     return [line for line in text_of(block).replace("\r", "\\r").split("\n") if line]
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

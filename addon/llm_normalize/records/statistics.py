@@ -42,6 +42,15 @@ class Counts:
     protocols: dict[str, int] = field(default_factory=dict)
     tokens: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def changes(self) -> dict[str, int]:
+        """All repairs by their names in the table (see `Stats.rows`), the most first."""
+        return {
+            **ranked(self.fixes),
+            **ranked(self.requests, "request: "),
+            **ranked(self.protocols, "protocol: "),
+        }
+
 
 def is_error(status: int | None) -> bool:
     """Tell whether an HTTP status is that of an error, not of an answer."""
@@ -121,20 +130,13 @@ class Stats:
         yield ["host", "model", "responses", "repaired", "fix", "events"]
         for pair, counts in sorted(self._of.items(), key=itemgetter(0)):
             line = [*pair, str(counts.responses), str(counts.repaired)]
-            repairs = [
-                *_sorted(counts.errors, ERROR),
-                *_sorted(counts.fixes, ""),
-                *_sorted(counts.requests, "request: "),
-                *_sorted(counts.protocols, "protocol: "),
-                *(
-                    [name, str(n)]
-                    for name, n in sorted(counts.tokens.items(), reverse=True)
-                ),
-            ]
-            yield from ([*line, *each] for each in repairs or [["", ""]])
+            named = ranked(counts.errors, ERROR) | counts.changes
+            named |= sorted(counts.tokens.items(), reverse=True)
+            cells = [[name, str(count)] for name, count in named.items()]
+            yield from ([*line, *each] for each in cells or [["", ""]])
 
 
-def _sorted(found: dict[str, int], kind: str) -> list[list[str]]:
-    """Return names and counts, the highest first."""
+def ranked(found: dict[str, int], kind: str = "") -> dict[str, int]:
+    """Counts, the highest first, by names that *kind* precedes."""
     by_count = sorted(found.items(), key=lambda each: (-each[1], each))
-    return [[kind + name, str(count)] for name, count in by_count]
+    return {kind + name: count for name, count in by_count}

@@ -73,8 +73,8 @@ def _example(example: Example) -> dict[str, Any]:
     return {
         "host": example.host,
         "model": example.model,
-        "n": example.n,
-        "fixes": example.fixes,
+        "n": example.pair.n,
+        "fixes": example.pair.fixes,
         "changes": [str(each) for each in example.changes],
     }
 

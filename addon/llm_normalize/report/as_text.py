@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ..records.statistics import TOKENS
-from ..text.printable import escaped
+from ..text.printable import counted, escaped
 from . import figures as text
 from . import log_reader as reader
 from .collected import Collected
@@ -34,8 +34,8 @@ def as_text(found: Collected, notes: reader.Notes) -> Iterator[str]:
 def _heading(found: Collected, notes: reader.Notes) -> str:
     """How many answers of what time, and what could not be read, as one line."""
     overall = found.overall()
-    files = text.counted(len(notes.files), "file")
-    parts = [f"{text.counted(overall.flows, 'answer')} in {files}"]
+    files = counted(len(notes.files), "file")
+    parts = [f"{counted(overall.flows, 'answer')} in {files}"]
     if overall.errors:
         parts.append(f"errors by status: {overall.failed}")
     if found.since:
@@ -49,20 +49,20 @@ def _heading(found: Collected, notes: reader.Notes) -> str:
         (notes.torn, "torn end"),
         (notes.unreadable, "unreadable line"),
     ):
-        parts += [text.counted(count, what)] if count else []
+        parts += [counted(count, what)] if count else []
     return escaped("; ".join(parts))
 
 
 def _models(found: Collected) -> Iterator[str]:
     rows = found.rows()
     overall = found.overall()
-    counted = [name for name in TOKENS if overall.tokens[name]]
+    tokens = [name for name in TOKENS if overall.tokens[name]]
     errors = ["errors"] if overall.errors else []
     table = [
         [
             *("host", "model", "most needed", "answers", "repaired"),
             *errors,
-            *counted,
+            *tokens,
             *("first p50", "p99"),
         ]
     ]
@@ -75,14 +75,14 @@ def _models(found: Collected) -> Iterator[str]:
                 text.number(group.flows),
                 text.share(group.repaired, group.flows),
                 *[text.cut(group.failed or text.NONE, _MOST_NAME) for _ in errors],
-                *(text.number(group.tokens[name]) for name in counted),
+                *(text.number(group.tokens[name]) for name in tokens),
                 text.duration(group.begin.at(0.5)),
                 text.duration(group.begin.at(0.99)),
             ]
         )
     yield from text.aligned(table, table[0].index("answers"))
     if len(rows) > MODELS:
-        yield f"and {text.counted(len(rows) - MODELS, 'line')} more: see -o FILE or --json"
+        yield f"and {counted(len(rows) - MODELS, 'line')} more: see -o FILE or --json"
 
 
 def _needed(group: Group, mode: str) -> str:
@@ -119,7 +119,7 @@ def _refusals(found: Collected) -> Iterator[str]:
     yield "Refused, and the words ask for no form that is known; please report them:"
     for (host, model, status, words), count in found.refusals.most_common(BROKEN):
         name = f"{text.cut(host, _MOST_NAME)} {text.cut(model or '-', _MOST_NAME)}"
-        times = text.counted(count, "time")
+        times = counted(count, "time")
         yield escaped(f"  {name}  {status}, {times}: {text.cut(words, _WORDS)}")
 
 
@@ -134,12 +134,12 @@ def _broken(found: Collected) -> Iterator[str]:
             for name, count in overall.ends.most_common()
             if name != "complete"
         )
-        yield f"{text.counted(total, 'answer')} ended early: {ends}; the latest:"
+        yield f"{counted(total, 'answer')} ended early: {ends}; the latest:"
         for each in found.latest()[:BROKEN]:
             when = text.moment(each.at) if each.at is not None else "without a time"
             name = (
                 f"{text.cut(each.host, _MOST_NAME)} {text.cut(each.model, _MOST_NAME)}"
             )
-            yield f"  {when}  {each.end}  {name}  {text.counted(each.events, 'event')}"
+            yield f"  {when}  {each.end}  {name}  {counted(each.events, 'event')}"
     first = f"half began within {text.duration(overall.begin.at(0.5))}"
     yield f"Of the answers, {first}, 99 % within {text.duration(overall.begin.at(0.99))}."

@@ -2,7 +2,6 @@
 
 import collections
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..records.difference import Change, changes, excerpts
@@ -27,35 +26,17 @@ class Line(NamedTuple):
     text: str
 
 
-@dataclass
-class Example:
-    """One event before and after.
+class Pair(NamedTuple):
+    """An event before and after, as its record has it.
 
     Attributes:
-        host: The provider that sent it.
-        model: The model that was asked for.
         n: Its place in the stream.
-        added: Whether it was not there before.
         fixes: All fixes that changed it.
         observed: Whether it was only observed.
-        score: The lower, the better it shows the fix.
-        changes: What is not as it was, field by field.
-        lines: The lines that differ, without what they have in common.
+        before: What it was; None if it was not there before.
+        after: What was sent for it.
+        score: The lower, the better it shows a fix.
     """
-
-    host: str
-    model: str
-    n: int
-    added: bool
-    fixes: tuple[str, ...]
-    observed: bool
-    score: int
-    changes: list[Change] = field(default_factory=list)
-    lines: list[Line] = field(default_factory=list)
-
-
-class _Pair(NamedTuple):
-    """What a record of a pair says, its types made sure of."""
 
     n: int
     fixes: tuple[str, ...]
@@ -63,6 +44,29 @@ class _Pair(NamedTuple):
     before: str | None
     after: list[str]
     score: int
+
+
+class Example(NamedTuple):
+    """One event before and after.
+
+    Attributes:
+        host: The provider that sent it.
+        model: The model that was asked for.
+        pair: The event.
+        changes: What is not as it was, field by field.
+        lines: The lines that differ, without what they have in common.
+    """
+
+    host: str
+    model: str
+    pair: Pair
+    changes: list[Change]
+    lines: list[Line]
+
+    @property
+    def kind(self) -> tuple[str, str, list[str]]:
+        """What there is one example of."""
+        return self.host, self.model, sorted(self.pair.fixes)
 
 
 class Examples:
@@ -74,7 +78,7 @@ class Examples:
 
     def __init__(self) -> None:
         self._best: dict[str, list[Example]] = {}
-        self._pending: collections.OrderedDict[str, dict[str, _Pair]] = (
+        self._pending: collections.OrderedDict[str, dict[str, Pair]] = (
             collections.OrderedDict()
         )
         self._waiting = 0
@@ -98,7 +102,7 @@ class Examples:
             known = waiting.get(name)
             if known is not None and known.score <= score:
                 continue
-            pair = pair or _Pair(
+            pair = pair or Pair(
                 reader.number_of(record, "n"),
                 names,
                 record.get("mode") == "observe",
@@ -124,18 +128,14 @@ class Examples:
 
     def of(self, name: str) -> list[Example]:
         """The examples of the fix *name*, the shortest first."""
-        return sorted(self._best.get(name, ()), key=lambda each: each.score)
+        return sorted(self._best.get(name, ()), key=lambda each: each.pair.score)
 
-    def _offer(self, name: str, pair: _Pair, host: str, model: str) -> None:
+    def _offer(self, name: str, pair: Pair, host: str, model: str) -> None:
         examples = self._best.setdefault(name, [])
-        fixes = tuple(sorted(pair.fixes))
+        kind = host, model, sorted(pair.fixes)
         for at, each in enumerate(examples):
-            if (each.host, each.model, tuple(sorted(each.fixes))) == (
-                host,
-                model,
-                fixes,
-            ):
-                if pair.score < each.score:
+            if each.kind == kind:
+                if pair.score < each.pair.score:
                     examples[at] = _example(pair, host, model)
                 return
         models = collections.Counter((each.host, each.model) for each in examples)
@@ -151,37 +151,25 @@ class Examples:
                 for at, each in enumerate(examples)
                 if models[each.host, each.model] == crowded
             ),
-            key=lambda at: examples[at].score,
+            key=lambda at: examples[at].pair.score,
         )
         same = models[host, model] == crowded
-        if same and examples[worst].score <= pair.score:
+        if same and examples[worst].pair.score <= pair.score:
             return
         examples[worst] = _example(pair, host, model)
 
 
-def _example(pair: _Pair, host: str, model: str) -> Example:
-    example = Example(
-        host,
-        model,
-        pair.n,
-        pair.before is None,
-        pair.fixes,
-        pair.observed,
-        pair.score,
-    )
+def _example(pair: Pair, host: str, model: str) -> Example:
     if pair.score > _TOO_LONG:
-        example.lines.append(Line("note", "too long to be shown here"))
-        return example
+        note = Line("note", "too long to be shown here")
+        return Example(host, model, pair, [], [note])
     found = changes(pair.before, pair.after)
     if any(each.is_of_part for each in found):  # its lines say it better
         found = [Change("chunks", "1", str(len(pair.after)))]
-    example.changes += found
-    example.lines += _diff(pair.before, pair.after)
-    if not example.changes and not example.lines:
-        example.lines.append(
-            Line("note", "the same, but it was sent after a later event")
-        )
-    return example
+    lines = [*_diff(pair.before, pair.after)]
+    if not found and not lines:
+        lines = [Line("note", "the same, but it was sent after a later event")]
+    return Example(host, model, pair, found, lines)
 
 
 def _diff(before: str | None, after: list[str]) -> Iterator[Line]:

@@ -25,11 +25,6 @@ def number(value: int) -> str:
     return f"{value:,}"
 
 
-def counted(value: int, what: str) -> str:
-    """`1 answer`, `2,000 answers` and the like."""
-    return f"{value:,} {what}{'' if value == 1 else 's'}"
-
-
 def share(part: int, total: int) -> str:
     """*part* of *whole* as a percentage; never 0 or 100 for what is not."""
     if not total:

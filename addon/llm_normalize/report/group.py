@@ -73,20 +73,11 @@ class Group:
 
     def merge(self, other: "Group") -> None:
         """Count all that *other* counted, too."""
-        self.flows += other.flows
-        self.events += other.events
-        self.changed += other.changed
-        self.requests += other.requests
-        self.repaired += other.repaired
-        self.errors.update(other.errors)
-        self.ends.update(other.ends)
-        self.fixes.update(other.fixes)
-        self.fixed.update(other.fixed)
-        self.tokens.update(other.tokens)
-        self.protocols.update(other.protocols)
-        self.native.update(other.native)
-        self.begin.merge(other.begin)
-        self.total.merge(other.total)
+        for name, value in vars(other).items():
+            if isinstance(value, int):
+                setattr(self, name, getattr(self, name) + value)
+            else:  # a counter, or a histogram
+                getattr(self, name).update(value)
 
     @property
     def responses(self) -> int:

@@ -34,7 +34,7 @@ class Histogram:
         ratio = min(max(ms, _LEAST), _MOST) / _LEAST
         self.bins[int(math.log(ratio) / math.log(_GROWTH))] += 1
 
-    def merge(self, other: "Histogram") -> None:
+    def update(self, other: "Histogram") -> None:
         """Add all that *other* has."""
         self.count += other.count
         self.least = min(self.least, other.least)

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jinja2
-
 from ..fixes import DECLARED
+from ..home import rendering
 from ..records import private_file
 from ..text.printable import visible
 from . import charts, sentences
@@ -54,13 +53,7 @@ class Chart(NamedTuple):
 
 def parts(found: Collected, notes: reader.Notes) -> Iterator[str]:
     """Yield the page, part by part."""
-    environment = jinja2.Environment(
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = rendering.environment(Path(__file__).parent)
     for filter_ in (text.cut, visible, text.number, text.duration, text.share):
         environment.filters[filter_.__name__] = filter_
     environment.filters |= {"moment": text.moment, "size": text.size, "code": _code}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ..text.printable import counted
 from . import figures as text
 from . import log_reader as reader
 from .collected import Collected
@@ -27,8 +28,8 @@ def _answers(found: Collected) -> Iterator[str]:
         return
     models = len({(host, model) for (host, model, _), _ in rows})
     yield (
-        f"{text.counted(overall.flows, 'answer')} of {text.counted(models, 'model')} "
-        f"at {text.counted(len(hosts), 'host')}."
+        f"{counted(overall.flows, 'answer')} of {counted(models, 'model')} "
+        f"at {counted(len(hosts), 'host')}."
     )
     needed = ranked(overall.fixed)
     if not needed:
@@ -39,12 +40,12 @@ def _answers(found: Collected) -> Iterator[str]:
         yield (
             f"{text.number(overall.repaired)} of them "
             f"({text.share(overall.repaired, overall.flows)}) had something to repair: "
-            f"{text.number(overall.changed)} of {text.counted(overall.events, 'event')} "
+            f"{text.number(overall.changed)} of {counted(overall.events, 'event')} "
             "were not as OpenAI sends them."
         )
     if observed:
         yield (
-            f"{text.counted(observed, 'answer')} of those passed unchanged, since the "
+            f"{counted(observed, 'answer')} of those passed unchanged, since the "
             "addon only observed."
         )
     named = [
@@ -89,12 +90,12 @@ def _ends(found: Collected) -> Iterator[str]:
         ends += [f"{text.number(other)} ended in a way the log does not record"] * bool(
             other
         )
-        yield f"{text.counted(broke, 'answer')} did not complete: {_listed(ends)}."
+        yield f"{counted(broke, 'answer')} did not complete: {_listed(ends)}."
     elif overall.flows:
         yield "Every answer was complete."
     if overall.errors:
         count = overall.errors.total()
-        errors = f"{'was' if count == 1 else 'were'} {text.counted(count, 'error')}"
+        errors = f"{'was' if count == 1 else 'were'} {counted(count, 'error')}"
         yield f"Apart from the answers there {errors} by status: {overall.failed}."
     if overall.begin.count:
         yield (
@@ -106,23 +107,23 @@ def _ends(found: Collected) -> Iterator[str]:
 def _losses(found: Collected, notes: reader.Notes) -> Iterator[str]:
     if notes.lost:
         yield (
-            f"{text.counted(notes.lost, 'line')} could not be written to the log (a full "
+            f"{counted(notes.lost, 'line')} could not be written to the log (a full "
             "or a slow disk): the true figures are higher."
         )
     if notes.torn:
         yield (
-            f"{text.counted(notes.torn, 'file')} ended in half a line: still being "
+            f"{counted(notes.torn, 'file')} ended in half a line: still being "
             "written, or cut off."
         )
     if notes.unreadable:
-        yield f"{text.counted(notes.unreadable, 'line')} could not be read."
+        yield f"{counted(notes.unreadable, 'line')} could not be read."
     if found.strange:
         yield (
-            f"{text.counted(found.strange, 'record')} of a kind that this version does "
+            f"{counted(found.strange, 'record')} of a kind that this version does "
             "not know were passed over."
         )
     if found.timeline.undated:
-        undated = text.counted(found.timeline.undated, "answer")
+        undated = counted(found.timeline.undated, "answer")
         yield f"{undated} without a time that can be are missing from the charts over time."
 
 

@@ -31,29 +31,28 @@ class Child:
         self,
         command: Sequence[str],
         variables: Mapping[str, str] | None = None,
-        *,
-        is_read: bool = False,
+        output: IO[bytes] | None = None,
     ) -> None:
         """Start *command* at the beginning of the block.
 
         Args:
             command: The program and its arguments.
             variables: What it has beside the environment of this process.
-            is_read: Whether `output` has all that it says; it gets no input then.
+            output: The file that gets all that it says, if not the terminal; it gets no
+                input then.
         """
         self._command = command
         self._variables = variables or {}
-        self._is_read = is_read
+        self._output = output
 
     def __enter__(self) -> Self:
-        pipes: dict[str, Any] = {}
-        if self._is_read:
-            pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
-            pipes |= {"stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
-        variables = {"PYTHONUNBUFFERED": "1"} if self._is_read else self._variables
-        env = environ(variables)
+        files: dict[str, Any] = {}
+        if self._output is not None:
+            files = {"stdin": subprocess.DEVNULL, "stdout": self._output}
+            files["stderr"] = subprocess.STDOUT
+        env = environ(self._variables)
         try:
-            self._process = subprocess.Popen(list(self._command), env=env, **pipes)
+            self._process = subprocess.Popen(list(self._command), env=env, **files)
         except OSError as error:
             raise _not_started(self._command, error) from error
         return self
@@ -62,12 +61,6 @@ class Child:
     def pid(self) -> int:
         """Its number."""
         return self._process.pid
-
-    @property
-    def output(self) -> IO[str]:
-        """What it says."""
-        assert self._process.stdout is not None
-        return self._process.stdout
 
     @property
     def is_running(self) -> bool:
@@ -89,6 +82,15 @@ class Child:
                 self._process.wait(timeout)
             except subprocess.TimeoutExpired:
                 continue
+
+    def comes_up(self, seconds: float, is_up: Callable[[], bool]) -> bool:
+        """Wait that long for it to come up, and tell whether it has."""
+        end = time.monotonic() + seconds
+        while not is_up():
+            if not self.is_running or time.monotonic() > end:
+                return False
+            time.sleep(STEP)
+        return True
 
     def ends_within(self, seconds: float) -> bool:
         """Wait that long for its end, and tell whether it has ended."""
@@ -170,16 +172,11 @@ class Supervised(Child):
         self._may_raise = True
         if self._is_signalled:
             raise _Signalled
-        end = time.monotonic() + START
-        while not is_up():
+        if not self.comes_up(START, is_up):
+            why = f"it did not answer within {START:g} s"
             if not self.is_running:
-                raise StartError(
-                    f"it ended with code {self.code}: nothing was switched"
-                )
-            if time.monotonic() > end:
-                sentence = f"it did not answer within {START:g} s: nothing was switched"
-                raise StartError(sentence)
-            time.sleep(STEP)
+                why = f"it ended with code {self.code}"
+            raise StartError(f"{why}: nothing was switched")
 
     def ignore_signals(self) -> None:
         """Let nothing interrupt what follows, nor the commands that it runs."""

@@ -152,6 +152,7 @@ def main(given: Sequence[str]) -> int:
 
     from ..desktop.machine import Machine  # noqa: PLC0415
     from ..desktop.mitmproxy_program import script  # noqa: PLC0415
+    from ..desktop.processes import ProcessError  # noqa: PLC0415
     from ..desktop.proxy.settings import ProxyError  # noqa: PLC0415
     from . import start, system_proxy  # noqa: PLC0415
     from .start_error import StartError  # noqa: PLC0415
@@ -166,6 +167,6 @@ def main(given: Sequence[str]) -> int:
             return system_proxy.restore(machine)
         prepared = start.prepared(flags, arguments, machine)
         return system_proxy.begin(prepared, machine)
-    except (StartError, ProxyError) as error:
+    except (StartError, ProxyError, ProcessError) as error:
         complain(error)
         return getattr(error, "code", 1)

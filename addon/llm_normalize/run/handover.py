@@ -8,6 +8,7 @@ import json
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from .mitmproxy_options import Listens
 
@@ -16,7 +17,7 @@ UPSTREAM_AUTH = "_LLM_NORMALIZE_UPSTREAM_AUTH"
 SAYS = "_LLM_NORMALIZE_SAYS"
 """Has the program's name, if mitmproxy is to say what to do next."""
 READY = "_LLM_NORMALIZE_READY"
-"""Has the path of the file that is to say where mitmproxy listens."""
+"""Has the path of the file that is to say where mitmproxy listens, and mitmweb's page."""
 
 ENDS_WITH_INPUT = "_LLM_NORMALIZE_ENDS_WITH_INPUT"
 """Is set if mitmproxy is to end when its standard input does."""
@@ -35,11 +36,17 @@ class Ready:
 
     def listens(self) -> tuple[Listens, ...]:
         """Where it listens; nothing as long as it does not."""
+        return tuple(Listens(*each) for each in self._read().get("listens", ()))
+
+    def page(self) -> str:
+        """The address of mitmweb's page, with what lets one in; empty for other programs."""
+        return str(self._read().get("page", ""))
+
+    def _read(self) -> dict[str, Any]:
         try:
-            found = json.loads(self._path.read_text("utf-8"))
+            return dict(json.loads(self._path.read_text("utf-8")))
         except FileNotFoundError:
-            return ()
-        return tuple(Listens(*each) for each in found)
+            return {}
 
 
 @contextlib.contextmanager

@@ -78,14 +78,16 @@ def running() -> None:
         ctx.options.update(upstream_auth=auth)
     says, ready = os.environ.pop(SAYS, ""), os.environ.pop(READY, "")
     listens = _listens()
+    page = getattr(ctx.master, "web_url", "")
     if ready:
-        private_file.write(Path(ready), json.dumps(listens))
+        reported = {"listens": listens, "page": page}
+        private_file.write(Path(ready), json.dumps(reported))
     if os.environ.pop(ENDS_WITH_INPUT, ""):
         waits = threading.Thread(target=_end_with_input, args=[ctx.master], daemon=True)
         waits.start()
     program, _, base = says.partition(" ")
     if program:
-        _say_next(program, base, listens)
+        _say_next(program, base, listens, page)
 
 
 def _end_with_input(started: master.Master) -> None:
@@ -93,14 +95,13 @@ def _end_with_input(started: master.Master) -> None:
     started.shutdown()
 
 
-def _say_next(program: str, base: str, listens: tuple[Listens, ...]) -> None:
+def _say_next(program: str, base: str, listens: tuple[Listens, ...], page: str) -> None:
     machine = Machine()
     settings = choose(machine)
     ways = startup_summary.Ways(machine.system, settings.name if settings else "")
     # Links stay as they are.
     confdir = os.path.abspath(Path(ctx.options.confdir).expanduser())  # noqa: PTH100
     plan = Plan(Path(confdir), listens)
-    page = getattr(ctx.master, "web_url", "")
     said = startup_summary.startup_summary(program, plan, ways, page, base, _serves())
     say("\n".join(said))
     start.hint(from_environment(), plan)

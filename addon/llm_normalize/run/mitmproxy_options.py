@@ -8,6 +8,7 @@ import argparse
 import asyncio
 import contextlib
 import difflib
+import importlib
 import io
 import os
 import re
@@ -23,6 +24,12 @@ from mitmproxy.tools import cmdline
 from ..text.loopback import LOCAL
 from .start_error import CallError, StartError
 
+_MASTERS = {
+    "mitmdump": ("dump", "DumpMaster"),
+    "mitmproxy": ("console.master", "ConsoleMaster"),
+    "mitmweb": ("web.master", "WebMaster"),
+}
+"""The module and the class of each program, of which one is imported."""
 PAGE = 8081  # mitmweb's own
 LARGEST = 65535
 FORWARD = ("regular", "upstream")
@@ -140,19 +147,17 @@ def _load(opts: options.Options, folder: Path) -> None:
         raise StartError(f"the config.yaml in {folder}: {error}") from None
 
 
-def refusal(program: str, arguments: list[str]) -> str:
+def refusal(program: str, arguments: list[str], ours: Sequence[str]) -> str:
     """Return what is wrong with *arguments*, whatever `config.yaml` says; empty if nothing.
 
     Args:
         program: Whose arguments they are.
         arguments: All of them.
+        ours: Flags that are not that program's, but were possible, too.
     """
-    errors = io.StringIO()
+    nowhere, errors = io.StringIO(), io.StringIO()
     try:
-        with (
-            contextlib.redirect_stdout(io.StringIO()),
-            contextlib.redirect_stderr(errors),
-        ):
+        with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(errors):
             parser = asyncio.run(_parser(program))
             _, unknown = parser.parse_known_args(arguments)
             # By name: what follows may be a password.
@@ -164,53 +169,20 @@ def refusal(program: str, arguments: list[str]) -> str:
     except (OptionsError, ValueError) as error:
         why = str(error)
     else:
-        if flags:
-            return f"unknown flag {flags[0]}"
-        why = ""
+        known = re.findall(r"(?<![\w-])--[a-z][\w-]+", parser.format_help())
+        for name in flags:
+            near = difflib.get_close_matches(name.lower(), [*ours, *known], 1, 0.75)
+            if near:
+                return f"unknown flag {name}: did you mean {near[0]}?"
+        return f"unknown flag {flags[0]}" if flags else ""
     return why and f"{program} does not take these arguments: {why}"
-
-
-def misspelled(program: str, arguments: Sequence[str], ours: Sequence[str]) -> str:
-    """The error in the flags of *arguments*; empty without one.
-
-    Args:
-        program: Whose parser knows most flags.
-        arguments: All of them.
-        ours: Flags that are not that program's, but were possible, too.
-    """
-    nowhere = io.StringIO()
-    try:
-        with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
-            parser = asyncio.run(_parser(program))
-            _, unknown = parser.parse_known_args(arguments)
-    except SystemExit:
-        return ""  # it prints why
-    known = [*ours, *re.findall(r"(?<![\w-])--[a-z][\w-]+", parser.format_help())]
-    for each in unknown:
-        name = each.partition("=")[0]  # what follows may be a password
-        near = difflib.get_close_matches(name.lower(), known, 1, 0.75)
-        if name.startswith("-") and near:
-            return f"unknown flag {name}: did you mean {near[0]}?"
-    return ""  # what is like no flag the program itself refuses
 
 
 async def _parser(program: str) -> argparse.ArgumentParser:
     """Return the parser of *program*: a master brings its addons' options."""
     opts = options.Options()
-    if program == "mitmweb":
-        from mitmproxy.tools.web.master import WebMaster  # noqa: PLC0415 - one of them
-
-        WebMaster(opts)
-    elif program == "mitmproxy":
-        from mitmproxy.tools.console.master import (  # noqa: PLC0415 - likewise
-            ConsoleMaster,
-        )
-
-        ConsoleMaster(opts)
-    else:
-        from mitmproxy.tools.dump import DumpMaster  # noqa: PLC0415 - likewise
-
-        DumpMaster(opts)
+    module, name = _MASTERS[program]
+    getattr(importlib.import_module(f"mitmproxy.tools.{module}"), name)(opts)
     parser: argparse.ArgumentParser = getattr(cmdline, program)(opts)
     return parser
 

@@ -3,55 +3,27 @@
 import errno
 import socket
 import sys
-from typing import NamedTuple
 
 from ..desktop import processes
 from ..desktop.local_server import reachable, status
 from ..text.loopback import LOCAL
-from .mitmproxy_options import Plan
+from .mitmproxy_options import Listens, Plan
 
-
-class Taken(NamedTuple):
-    """A port that is taken.
-
-    Attributes:
-        port: Its number.
-        by: Who has it, as a clause.
-        free: One that is free instead.
-        repair: How to ask for that one.
-    """
-
-    port: int
-    by: str
-    free: int
-    repair: str
-
-
-def first_taken(plan: Plan) -> Taken | None:
-    """Return the first port of *plan* that another program has."""
-    for each in plan.listens:
-        if each.port and is_taken(each.host, each.port):
-            free = _free(each.host, each.port, {plan.page})
-            repair = f"-p {free}"
-            if each.is_own:
-                repair = f"--mode {each.mode}{each.data and ':' + each.data}@{free}"
-            return Taken(each.port, _owner(each.port), free, repair)
-    if plan.page and is_taken(plan.page_host, plan.page):
-        used = {each.port for each in plan.listens}
-        free = _free(plan.page_host, plan.page, used)
-        return Taken(plan.page, _owner(plan.page), free, f"--web-port {free}")
-    return None
+_PAGE = "--web-port "
+"""The argument that names another port for mitmweb's page."""
 
 
 def obstacle(plan: Plan) -> str:
-    """The obstacle to listening where *plan* does, as a clause; empty without one."""
-    places = [(each.host, each.port, "-p 8080") for each in plan.listens]
-    for host, port, repair in [*places, (plan.page_host, plan.page, "--web-port 8081")]:
-        error = _bound(host, port) if port else None
+    """The obstacle to listening where *plan* does, with its repair; empty without one."""
+    places = [(each.host, each.port or 0, _flag(each)) for each in plan.listens]
+    places += [(plan.page_host, plan.page or 0, _PAGE)]
+    places = [each for each in places if each[1]]
+    for host, port, flag in places:
+        error = _bound(host, port)
         if isinstance(error, PermissionError) and sys.platform != "win32":
             return (
                 f"this user may not listen on port {port}: that takes root's rights; to "
-                f"take another: {repair}"
+                f"take another: {'--web-port 8081' if flag == _PAGE else '-p 8080'}"
             )
         if error is not None and not _means_taken(error):
             return (
@@ -67,7 +39,19 @@ def obstacle(plan: Plan) -> str:
             f"port {plan.page} is mitmweb's page here, and cannot be the proxy's, too; "
             f"to give the page another: --web-port {free}"
         )
+    for host, port, flag in places:
+        if is_taken(host, port):
+            free = _free(host, port, {each for _, each, _ in places})
+            hint = f"; to take another: {flag}{free}" if free else ""
+            return f"port {port} is taken: {_owner(port)}{hint}"
     return ""
+
+
+def _flag(listens: Listens) -> str:
+    """The beginning of the argument that names another port for a mode."""
+    if not listens.is_own:
+        return "-p "
+    return f"--mode {listens.mode}{listens.data and ':' + listens.data}@"
 
 
 def is_taken(host: str, port: int) -> bool:
@@ -96,7 +80,7 @@ def _bound(host: str, port: int) -> OSError | None:
     return None
 
 
-def _free(host: str, port: int, avoided: set[int | None]) -> int:
+def _free(host: str, port: int, avoided: set[int]) -> int:
     for number in range(port + 1, min(port + 100, 65536)):
         if number not in avoided and not is_taken(host, number):
             return number

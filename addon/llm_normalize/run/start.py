@@ -23,7 +23,7 @@ from ..text.loopback import HOSTS, LOCAL
 from . import ports, upstream_proxy
 from .child import become
 from .handover import SAYS, UPSTREAM_AUTH
-from .mitmproxy_options import Plan, misspelled, plan, refusal
+from .mitmproxy_options import Plan, plan, refusal
 from .start_error import CallError, StartError
 
 CA = "mitmproxy-ca.pem"
@@ -69,10 +69,6 @@ def prepared(
         raise CallError("--console needs a terminal: start it in one, or without it")
     given = ["-s", str(script())]
     first = plan(name, [*given, *arguments])
-    if first is None:
-        own = ["--" + name.replace("_", "-") for name in vars(flags)]
-        if wrong := misspelled(name, arguments, own):
-            raise CallError(wrong)
     if first is None or not first.says_host:
         given += ["--listen-host", LOCAL]
     leads = _leads(flags, machine)
@@ -81,7 +77,8 @@ def prepared(
     # Behind the addon: what it does when mitmproxy serves is its last step.
     given += [*leads.mode, "-s", str(HOOKS)]
     planned = plan(name, [*given, *arguments])
-    if planned is None and (why := refusal(name, [*given, *arguments])):
+    own = ["--" + each.replace("_", "-") for each in vars(flags)]
+    if planned is None and (why := refusal(name, [*given, *arguments], own)):
         raise CallError(why)
     if planned is None and flags.check:
         planned = _unconfigured(name, [*given, *arguments])
@@ -144,13 +141,8 @@ def ensure_free(planned: Plan) -> None:
     Raises:
         StartError: One is not.
     """
-    obstacle = ports.obstacle(planned)
-    if obstacle:
+    if obstacle := ports.obstacle(planned):
         raise StartError(obstacle)
-    taken = ports.first_taken(planned)
-    if taken:
-        hint = f"; to take another: {taken.repair}" if taken.free else ""
-        raise StartError(f"port {taken.port} is taken: {taken.by}{hint}")
 
 
 def ensure_writable(folder: Path) -> None:

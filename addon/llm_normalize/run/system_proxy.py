@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ..desktop.local_server import fetch
 from ..desktop.machine import Machine
+from ..desktop.processes import started
 from ..desktop.proxy import state as proxy_state
 from ..desktop.proxy import switch as proxy_switch
 from ..desktop.proxy.settings import InForce, ProxyError, Target
@@ -138,7 +139,7 @@ def switched(start: Start, machine: Machine) -> int:
     ensure_writable(planned.confdir)
     before = settings.current()
     folder = proxy_state.place(machine.home)
-    owner = proxy_state.started(os.getpid())
+    owner = started(os.getpid())
     owns_terminal = start.program == "mitmproxy"
     with (
         awaited() as ready,
@@ -153,7 +154,7 @@ def switched(start: Start, machine: Machine) -> int:
                 child.wait_until(lambda: bool(ready.listens()))
                 if target.pac:
                     ensure_pac(target)
-                proxy = proxy_state.started(child.pid)
+                proxy = started(child.pid)
                 proxy_switch.switch(settings, target, folder, owner, proxy)
                 ways = startup_summary.Ways(machine.system, settings.name, is_on=True)
                 for line in startup_summary.startup_summary(

@@ -32,6 +32,11 @@ def brief_name(name: str) -> str:
     return brief(name)
 
 
+def counted(number: int, what: str) -> str:
+    """Return `1 answer`, `2,000 answers` and the like."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def visible(text: str) -> str:
     r"""Return *text* as one line in which all that is there can be seen.
 

@@ -15,24 +15,12 @@ from typing import Any
 from ...records import private_file
 from ...records.file_lock import lock
 from .. import processes
-from ..processes import ProcessError, Started
+from ..processes import Started
 from .settings import ProxyError, Values
 
 NAME = "system-proxy.json"
 LOCK = "system-proxy.lock"
 VERSION = 1
-
-
-def started(pid: int) -> Started:
-    """The process with that number.
-
-    Raises:
-        ProxyError: It is gone, or cannot be looked up.
-    """
-    try:
-        return processes.started(pid)
-    except ProcessError as error:
-        raise ProxyError(str(error)) from None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,15 +59,13 @@ def locked(folder: Path) -> Iterator[bool]:
     """Hold the lock in *folder*, or tell that another process has it.
 
     Raises:
-        ProxyError: The folder cannot be written to; or the process that has switched
-            could not be identified.
+        ProxyError: The folder cannot be written to.
+        ProcessError: The process that has switched could not be identified.
     """
     try:
         processes.needed()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         number = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-    except ProcessError as error:
-        raise ProxyError(str(error)) from None
     except OSError as error:
         raise ProxyError(f"cannot write to {folder}: {error.strerror}") from error
     is_mine = True

@@ -5,7 +5,6 @@ systemd.unit(5), "Specifiers".
 """
 
 import hashlib
-import itertools
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,14 +12,12 @@ from typing import NamedTuple
 
 NAME = "llm-normalize.service"
 MARK = "# Written by `llm-normalize service`, which also removes it."
-_MARKS = (
-    MARK,
-    "# Written by scripts/service.py of llm_normalize, which also removes it.",
-)
 _SUM = "# SHA-256 of what follows: "
 _PLAIN = re.compile(r"[A-Za-z0-9_./:=@+,-]+")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "%": "%%"}
-_WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|(\S+)')
+_LISTENS = re.compile(
+    r'^ExecStart=.* --listen-host "?([^\s"]+)"? --listen-port (\d+)', re.MULTILINE
+)
 
 _TEXT = """\
 [Unit]
@@ -100,16 +97,6 @@ def quoted(words: Sequence[str]) -> str:
     return " ".join(made)
 
 
-def unquoted(line: str) -> list[str]:
-    """The words of what `quoted` wrote."""
-    words = []
-    for place, found in enumerate(_WORD.finditer(line)):
-        text = found[1] if found[2] is None else found[2]
-        text = re.sub(r"\\(.)", r"\1", text).replace("%%", "%")
-        words.append(text if place == 0 else text.replace("$$", "$"))
-    return words
-
-
 def _startable(command: Sequence[str]) -> Sequence[str]:
     """*command* with a program by a name that systemd takes.
 
@@ -157,7 +144,7 @@ def _digest(body: str) -> str:
 
 def is_ours(text: str) -> bool:
     """Tell whether *text* was written here, even if it was changed since."""
-    return text.startswith(_MARKS)
+    return text.startswith(MARK)
 
 
 def is_untouched(text: str) -> bool:
@@ -169,9 +156,5 @@ def is_untouched(text: str) -> bool:
 
 def listens(text: str) -> Listens | None:
     """Where the service of the unit *text* listens, if that can be read."""
-    found = re.search(r"(?m)^ExecStart=(.*)$", text)
-    words = unquoted(found[1]) if found else []
-    pairs = dict(itertools.pairwise(words))
-    port = pairs.get("--listen-port", "")
-    host = pairs.get("--listen-host", "")
-    return Listens(host, int(port)) if host and port.isdecimal() else None
+    found = _LISTENS.search(text)
+    return Listens(found[1].replace("%%", "%"), int(found[2])) if found else None

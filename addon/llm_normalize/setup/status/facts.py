@@ -3,6 +3,7 @@
 from typing import Any
 
 from ...desktop import local_server, processes
+from ...desktop.local_server import Status
 from ...desktop.machine import Machine
 from ...desktop.proxy import state as proxy_state
 from ...desktop.proxy.settings import ProxyError
@@ -22,9 +23,9 @@ def facts(machine: Machine, port: int) -> dict[str, Any]:
     Its keys: `proxy` (null without one on the port), `other` (what listens there instead),
     `ca` (the path), `trust` (stores), `system_proxy` (where it is set to), `service`.
     """
-    owner = processes.listener(port)
+    owner, found = local_server.on_port(port)
     is_reverse = processes.is_reverse(owner)
-    proxy = None if is_reverse else _proxy(port)
+    proxy = None if found is None else _proxy(port, found)
     other = ""
     if proxy is None and (owner is not None or local_server.listens(LOCAL, port)):
         other = brief(owner.name) if owner is not None and owner.name else "a program"
@@ -50,20 +51,16 @@ def facts(machine: Machine, port: int) -> dict[str, Any]:
     }
 
 
-def _proxy(port: int) -> dict[str, Any] | None:
-    found = local_server.status(LOCAL, port)
-    if found is None:
-        return None
-    answer = local_server.fetch(LOCAL, port, "/status.json")
-    counters = answer.json().get("counters", []) if answer is not None else []
+def _proxy(port: int, found: Status) -> dict[str, Any]:
     return {
         "port": port,
-        **{
-            name: getattr(found, name) for name in ("version", "mode", "pid", "confdir")
-        },
+        "version": found.version,
+        "mode": found.mode,
+        "pid": found.pid,
+        "confdir": found.confdir,
         "hosts": len(found.hosts),
-        "answers": sum(each.get("responses", 0) for each in counters),
-        "repaired": sum(each.get("repaired", 0) for each in counters),
+        "answers": found.answers,
+        "repaired": found.repaired,
     }
 
 

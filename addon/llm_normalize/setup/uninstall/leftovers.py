@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ...demo import command as demo
 from ...desktop.machine import Machine
+from ...desktop.processes import ProcessError
 from ...desktop.proxy import state as proxy_state
 from ...desktop.proxy.settings import ProxyError
 from ...desktop.service import actions
@@ -113,7 +114,7 @@ class Leftovers:
     def _restored(self) -> bool:
         try:
             return not self._is_switched or system_proxy.restore(self._machine) == 0
-        except ProxyError as error:
+        except (ProxyError, ProcessError) as error:
             complain(error)
             return False
 

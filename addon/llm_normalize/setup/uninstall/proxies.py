@@ -44,9 +44,7 @@ def _serves(port: int, confdir: Path) -> bool:
     """Tell whether a proxy on *port* says that this is its folder."""
     if not local_server.listens(LOCAL, port):
         return False
-    if processes.is_reverse(processes.listener(port)):
-        return False  # it would ask its provider
-    found = local_server.status(LOCAL, port)
+    _, found = local_server.on_port(port)
     return found is not None and Path(found.confdir).resolve() == confdir.resolve()
 
 
