@@ -122,23 +122,26 @@ def imported(folder: Path) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("by", ["uv", "pip"])
 def test_environment_is_filled_from_the_index_that_pip_uses(
-    index: Index,
-    lock: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    by: str,
+    index: Index, lock: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    uv = uv_there(tmp_path) if by == "uv" else None
-    monkeypatch.setattr(environments, "uv_at_hand", lambda: uv)
+    monkeypatch.setattr(environments, "uv_at_hand", lambda: uv_there(tmp_path))
     folder = environments.CACHE / "one"
     environments.make_python(folder, lock)
     assert imported(folder) == "from the index"
     assert f"/files/{NAME}" in index.asked
     assert [folder] == list(environments.CACHE.iterdir())
-    assert (tmp_path / "cache").exists() == (by == "uv")
     assert len(environments.NOTES) == 1
+
+
+def test_environment_that_cannot_be_filled_is_none(
+    index: Index, lock: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index.password = "changed"
+    monkeypatch.setattr(environments, "uv_at_hand", lambda: uv_there(tmp_path))
+    with pytest.raises(environments.EnvironmentLackingError, match="with uv failed"):
+        environments.make_python(environments.CACHE / "one", lock)
+    assert [*environments.CACHE.iterdir()] == []
 
 
 def test_error_that_quotes_a_password_is_masked() -> None:
@@ -193,36 +196,6 @@ def test_package_of_the_same_name_in_an_extra_index_is_not_preferred(
     assert imported(folder) == "from the index"
 
 
-# To pip it then looks as if the package were there.
-HALF = """
-cd "$(dirname "$7")"/../lib/python*/site-packages
-mkdir made_up-1.0.dist-info
-printf 'Metadata-Version: 2.1\\nName: made-up\\nVersion: 1.0\\n' \\
-  > made_up-1.0.dist-info/METADATA
-exit 1
-"""
-
-
-@pytest.mark.parametrize("script", ["exit 1", HALF, 'rm "$7"; exit 1'])
-@pytest.mark.skipif(os.name == "nt", reason="stands in for uv with a shell script")
-def test_pip_fills_it_anew_where_uv_fails(
-    index: Index,
-    lock: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    script: str,
-) -> None:
-    broken = tmp_path / "uv"
-    broken.write_text(f"#!/bin/sh\n{script}\n")
-    broken.chmod(0o755)
-    uv = _uv.Uv(str(broken), (), {})
-    monkeypatch.setattr(environments, "uv_at_hand", lambda: uv)
-    environments.make_python(environments.CACHE / "one", lock)
-    assert imported(environments.CACHE / "one") == "from the index"
-    assert "so pip is to do it" in environments.NOTES[0]
-    assert index.asked
-
-
 # Out of use
 
 
@@ -231,7 +204,7 @@ def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path
     """Makes a folder that was used last two days ago."""
     monkeypatch.setattr(environments, "CACHE", tmp_path)
     monkeypatch.setattr(environments, "NOTES", [])
-    monkeypatch.setattr(environments, "uv_at_hand", lambda: None)
+    monkeypatch.setattr(environments, "run", lambda *_, **__: None)
 
     def make(name: str) -> Path:
         folder = tmp_path / name

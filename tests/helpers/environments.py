@@ -53,37 +53,19 @@ def make_python(folder: Path, lock: Path) -> None:
     """Make the environment that *lock* pins, unless it is there.
 
     Raises:
-        EnvironmentLackingError: Neither uv nor pip can.
+        EnvironmentLackingError: uv cannot.
     """
     if python_in(folder).exists():
         used(folder)
         return
     shutil.rmtree(folder, ignore_errors=True)  # its interpreter is gone
     with making(folder) as part:
+        run("making it", sys.executable, "-m", "venv", "--without-pip", str(part))
+        # Nothing that is not in the lock, and no code run to build it.
+        exactly = ("--no-deps", "--only-binary", ":all:", "-r", str(lock))
         uv = uv_at_hand()
-        if uv is not None:
-            try:
-                _fill(part, lock, uv)
-            except EnvironmentLackingError as error:
-                NOTES.append(f"{folder.name}: {error}; so pip is to do it")
-            else:
-                return
-        _fill(part, lock, None)
-
-
-def _fill(part: Path, lock: Path, uv: _uv.Uv | None) -> None:
-    shutil.rmtree(part, ignore_errors=True)  # what the other one left
-    run("making it", sys.executable, "-m", "venv", "--without-pip", str(part))
-    # Nothing that is not in the lock, and no code run to build it.
-    exactly = ("--no-deps", "--only-binary", ":all:", "-r", str(lock))
-    inner = str(python_in(part))
-    if uv is not None:
-        run("filling it with uv", *uv.install(inner, *exactly), variables=uv.variables)
-        return
-    pip = (*_uv.pip(), "--python", inner, "install")
-    # Compiling takes half the time, and most modules are never imported.
-    quiet = ("--no-compile", "--disable-pip-version-check", "--no-input")
-    run("filling it with pip", *pip, *quiet, "--retries", "2", *exactly)
+        install = uv.install(str(python_in(part)), *exactly)
+        run("filling it with uv", *install, variables=uv.variables)
 
 
 def node_of(folder: Path) -> tuple[str, tuple[str, ...]] | None:
@@ -122,15 +104,22 @@ def make_node(folder: Path, files: Collection[Path], npm: tuple[str, ...]) -> No
     used(folder)
 
 
-def uv_at_hand() -> _uv.Uv | None:
-    """Return the uv to use, asked for once; None where pip must do."""
-    with _ONE_ASKS:
-        return _uv_once()
+def uv_at_hand() -> _uv.Uv:
+    """Return the uv to use, asked for once.
+
+    Raises:
+        EnvironmentLackingError: It cannot be had.
+    """
+    try:
+        with _ONE_ASKS:
+            return _uv_once()
+    except _uv.SetupError as error:
+        raise EnvironmentLackingError(f"no uv: {error}") from error
 
 
 @functools.cache
-def _uv_once() -> _uv.Uv | None:
-    return _bootstrap.uv_or_none()
+def _uv_once() -> _uv.Uv:
+    return _bootstrap.uv()
 
 
 @contextlib.contextmanager
@@ -175,13 +164,11 @@ def prune(named: Collection[Path]) -> list[str]:
                 shutil.rmtree(part, ignore_errors=True)
                 gone.append(folder.name)
     NOTES.extend(f"{name}: removed, no lock names it" for name in gone)
-    uv = uv_at_hand() if gone else None
-    if uv is not None:
+    if gone:
         with contextlib.suppress(EnvironmentLackingError):
             # It keeps a link to every file that was removed.
-            run(
-                "emptying uv's cache", uv.path, "cache", "clean", variables=uv.variables
-            )
+            uv, clean = uv_at_hand(), ("cache", "clean")
+            run("emptying uv's cache", uv.path, *clean, variables=uv.variables)
     return gone
 
 
