@@ -302,39 +302,6 @@ def test_in_reverse_mode_the_upstream_is_ours(proxy: Proxy) -> None:
     assert proxy.stream(made, BAD) == GOOD
 
 
-def distrust(
-    proxy: Proxy,
-    sni: str | None,
-    address: tuple[str, int] | None,
-    error: str | None = "(sent alert: unknown ca)",
-) -> None:
-    client = tflow.tclient_conn()
-    client.sni = sni
-    client.error = error
-    context = Context(client, proxy.context.options)
-    context.server.address = address
-    proxy.addon.tls_failed_client(tls.TlsData(client, context))
-
-
-def test_a_distrustful_client_is_told_once_a_host_what_to_do(
-    proxy: Proxy, caplog: pytest.LogCaptureFixture
-) -> None:
-    for sni in (HOST, HOST, "a.test", HOST):
-        distrust(proxy, sni, (HOST, 443))
-    assert len(messages(caplog)) == 2
-    assert HOST in messages(caplog)[0]
-    assert str(proxy.folder / "mitmproxy-ca-cert.pem") in messages(caplog)[0]
-    assert "a.test" in messages(caplog)[1]
-
-
-@pytest.mark.parametrize("error", [None, "The client disconnected."])
-def test_a_client_that_fails_for_another_reason_is_told_nothing(
-    proxy: Proxy, caplog: pytest.LogCaptureFixture, error: str | None
-) -> None:
-    distrust(proxy, HOST, (HOST, 443), error)
-    assert messages(caplog) == []
-
-
 # -- requests and answers ----------------------------------------------------------
 
 
