@@ -1,4 +1,4 @@
-"""Environments are filled from where pip is told to look, and go when out of use."""
+"""Environments are filled from where pip is told to look."""
 
 import base64
 import hashlib
@@ -6,9 +6,8 @@ import io
 import os
 import subprocess
 import sys
-import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,11 +15,9 @@ import pytest
 import _bootstrap
 import _uv
 import environments
-from clients import programs
 from support import LOOPBACK, Provider, Request, Script, body_script
 
 NAME = "made_up-1.0-py3-none-any.whl"
-TWO_DAYS = 2 * 24 * 3600
 
 
 def wheel(words: str = "from the index") -> bytes:
@@ -194,51 +191,3 @@ def test_package_of_the_same_name_in_an_extra_index_is_not_preferred(
         folder = filled(tmp_path / "one", by, lock, tmp_path)
         assert bool(extra.asked) == (by == "pip")
     assert imported(folder) == "from the index"
-
-
-# Out of use
-
-
-@pytest.fixture
-def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
-    """Makes a folder that was used last two days ago."""
-    monkeypatch.setattr(environments, "CACHE", tmp_path)
-    monkeypatch.setattr(environments, "NOTES", [])
-    monkeypatch.setattr(environments, "run", lambda *_, **__: None)
-
-    def make(name: str) -> Path:
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / "file").touch()
-        then = time.time() - TWO_DAYS
-        os.utime(folder, (then, then))
-        return folder
-
-    return make
-
-
-def test_folder_that_no_lock_names_goes(old: Callable[[str], Path]) -> None:
-    named, left, half = old("one-1"), old("one-0"), old("two-1.4711")
-    assert sorted(environments.prune({named})) == [left.name, half.name]
-    assert list(environments.CACHE.iterdir()) == [named]
-    assert len(environments.NOTES) == 2
-    assert environments.prune({named}) == []
-
-
-def test_folder_that_another_run_may_be_using_stays(
-    old: Callable[[str], Path],
-) -> None:
-    other = old("one-0")
-    environments.used(other)
-    filling = environments.CACHE / "two-1.4711"
-    filling.mkdir()
-    assert environments.prune(set()) == []
-    assert {other, filling} == set(environments.CACHE.iterdir())
-
-
-def test_every_client_names_its_folder() -> None:
-    folders = programs.folders()
-    assert None not in folders
-    wanted = [runner.folder for runner in programs.runners() if runner.folder]
-    assert len(folders) == len(set(wanted)) + 1  # and that of Node
-    assert folders >= set(wanted)

@@ -1,4 +1,4 @@
-"""Environments of other programs: filled with what a lock pins, removed when out of use.
+"""Environments of other programs: filled with what a lock pins.
 
 That of the scripts themselves is made by `_bootstrap`, which runs on older Pythons.
 """
@@ -23,8 +23,7 @@ from workshop import ROOT
 # pytest sets a variable anew for each test, while threads here read them all.
 AT_START = dict(os.environ)
 CACHE = ROOT / ".venv-clients"
-KEPT = 24 * 3600  # seconds that a folder stays which no lock names any more
-NOTES: list[str] = []  # what was made and removed, for the end of the run
+NOTES: list[str] = []  # what was made, for the end of the run
 _ONE_ASKS = threading.Lock()  # runners may be started side by side
 
 
@@ -56,7 +55,6 @@ def make_python(folder: Path, lock: Path) -> None:
         EnvironmentLackingError: uv cannot.
     """
     if python_in(folder).exists():
-        used(folder)
         return
     shutil.rmtree(folder, ignore_errors=True)  # its interpreter is gone
     with making(folder) as part:
@@ -101,7 +99,6 @@ def make_node(folder: Path, files: Collection[Path], npm: tuple[str, ...]) -> No
             # No code run to build it.
             install = (*npm, "ci", "--ignore-scripts", *quiet)
             run("filling it with npm", *install, folder=part, telling=slice(4))
-    used(folder)
 
 
 def uv_at_hand() -> _uv.Uv:
@@ -140,36 +137,6 @@ def making(folder: Path) -> Iterator[Path]:
         raise EnvironmentLackingError(f"{folder.name}: {error}") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
-
-
-def used(folder: Path) -> None:
-    """Note that *folder* is in use: no other run removes it then."""
-    os.utime(folder)
-
-
-def prune(named: Collection[Path]) -> list[str]:
-    """Remove the folders that are none of *named*, and return their names.
-
-    Another run may be using them or filling one, for it has other locks or another
-    Python. So what was made or used in the last day stays.
-    """
-    gone = []
-    for folder in CACHE.glob("*"):
-        with contextlib.suppress(OSError):
-            old = time.time() - folder.stat().st_mtime > KEPT
-            if old and folder not in named:
-                # At once: half a folder would pass for an environment.
-                part = folder.with_name(f"{folder.name}.{os.getpid()}.old")
-                folder.rename(part)
-                shutil.rmtree(part, ignore_errors=True)
-                gone.append(folder.name)
-    NOTES.extend(f"{name}: removed, no lock names it" for name in gone)
-    if gone:
-        with contextlib.suppress(EnvironmentLackingError):
-            # It keeps a link to every file that was removed.
-            uv, clean = uv_at_hand(), ("cache", "clean")
-            run("emptying uv's cache", uv.path, *clean, variables=uv.variables)
-    return gone
 
 
 def run(

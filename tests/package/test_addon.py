@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from mitmproxy import contentviews, tls
+from mitmproxy import tls
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers import modes
 from mitmproxy.proxy.layers.http import HttpStream
@@ -44,12 +44,6 @@ from proxies import (
 )
 
 # -- options -----------------------------------------------------------------------
-
-
-@pytest.mark.usefixtures("proxy")
-def test_the_views_are_there() -> None:
-    assert "before/after" in contentviews.registry
-    assert "transcript" in contentviews.registry
 
 
 @pytest.mark.parametrize(("before", "then"), [(0.005, 0.0005), (0.00025, 0.00025)])

@@ -344,6 +344,7 @@ def test_reverse_proxy_says_its_base_url_when_it_listens(
         (["--listen-hots", "::1"], "did you mean --listen-host?"),
         (["--upstreem-proxy=http://me:s3cret@a:1"], "did you mean --upstream-proxy?"),
         (["--upstream-proxy", "foo"], "invalid --upstream-proxy: expected http://HOST:PORT"),
+        (["--upstream-proxy="], "invalid --upstream-proxy: expected http://HOST:PORT"),
         (["--console"], "--console needs a terminal: start it in one"),
         (["--web", "-p", "8081"], "port 8081 is mitmweb's page here"),
         (["--web", "--web-port", "8080"], "to give the page another: --web-port 808"),
@@ -504,34 +505,6 @@ def test_state_that_cannot_be_read_is_reported_and_stops_a_switch(
 
 
 # The proxy of the network
-
-
-@pytest.mark.parametrize(
-    ("given", "url"),
-    [
-        ("http://a.example:3128", "http://a.example:3128"),
-        ("a.example:3128", "http://a.example:3128"),
-        ("https://a.example/", "https://a.example:443"),
-        ("http://[::1]:3128", "http://[::1]:3128"),
-    ],
-)
-def test_proxy_of_the_network_is_a_url(given: str, url: str) -> None:
-    assert upstream(given, {}) == Upstream(url)
-    assert upstream("env:A", {"A": given}) == Upstream(url)
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        *("", "socks5://a:1", "http://", "http://a:x", "http://a:1/b", "http://a b:1"),
-        *("foo", "foo:0", "http://foo:0", "a.example"),
-    ],
-)
-def test_other_urls_are_refused_and_not_quoted(given: str) -> None:
-    with pytest.raises(UpstreamProxyError, match="http://HOST:PORT") as caught:
-        upstream(given, {})
-    assert str(caught.value).startswith("invalid --upstream-proxy: expected")
-    assert from_environment({"HTTPS_PROXY": given}) == ""
 
 
 def test_password_is_not_taken_from_the_command_line() -> None:
