@@ -123,26 +123,21 @@ class _Writer:
 
     def text(self) -> str:
         """Return the text of the file; of a module, which ruff has yet to format."""
-        literals: dict[str, str] = {}
-        for module, names in self.source.roots.items():
-            for name in names:
-                kind = getattr(importlib.import_module(module), name)
-                spelled = self.spelled(kind)
-                literals |= {name: spelled} if _is_literal(kind) else {}
+        roots: dict[str, str] = {}
+        for path, names in self.source.roots.items():
+            module = importlib.import_module(path)
+            roots |= {name: self.spelled(getattr(module, name)) for name in names}
         library = next(iter(self.source.roots)).partition(".")[0]
         title = f"{self.source.title}: written from the types of {library} {version(library)}."
         by = "`python3 scripts/test.py --clients -k types --update-types` writes this file."
         if self.source.path.endswith(".json"):
-            found = {"about": f"{title} {by}", "types": {**self.classes, **literals}}
+            named = {name: kind for name, kind in roots.items() if name != kind}
+            found = {"about": f"{title} {by}", "types": self.classes | named}
             return json.dumps(found, indent=2)
-        parts = [*map(_class, self.classes, self.classes.values())]
-        parts += [f"{name} = {spelled}" for name, spelled in literals.items()]
-        text = "\n\n\n".join(parts)
+        text = "\n\n\n".join(map(_class, self.classes, self.classes.values()))
         used = [name for name in ("Any", "Literal", "NotRequired") if name in text]
-        return (
-            f'"""{title}\n\n{by}\n"""\n\n'
-            f"from typing import {', '.join(used)}, TypedDict\n\n\n{text}"
-        )
+        imported = f"from typing import {', '.join(used)}, TypedDict"
+        return f'"""{title}\n\n{by}\n"""\n\n{imported}\n\n\n{text}'
 
     def spelled(self, kind: Any) -> str:
         """Return *kind* as an annotation, and write its models."""
