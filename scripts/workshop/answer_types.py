@@ -1,7 +1,7 @@
 """The types of providers' libraries as TypedDicts.
 
 This runs in an environment that has the library (tests/clients), and imports nothing else but the
-standard library. Called with the name of a source, it prints the module for it; called with
+standard library. Called with the name of a source, it prints the file for it; called with
 a model of it, too, it reads a list of values and prints for each whether it validates.
 """
 
@@ -22,12 +22,12 @@ def _names(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Source:
-    """What one module is written from.
+    """What one file is written from.
 
     Attributes:
-        path: Where the module is, from the project's root.
+        path: Where it is, from the project's root: a module, or the JSON that `judge.typed` reads.
         client: Whose lock pins the library (tests/clients/runners).
-        title: What the module holds.
+        title: What it holds.
         roots: Models and literals to begin with, by their module.
         parts: Models within these to write, too; () means all of them. Any other is written
             as `dict[str, Any]`, and is left out of a union with one of these.
@@ -50,7 +50,7 @@ SOURCES = {
         {"openai.types.chat": ("ChatCompletionChunk", "ChatCompletion")},
     ),
     "responses": Source(
-        "tests/judge/responses_types.py",
+        "tests/judge/responses.json",
         "openai_3",
         "A response, and the events of a stream",
         {
@@ -89,7 +89,7 @@ SOURCES = {
         },
     ),
     "messages": Source(
-        "tests/judge/messages_types.py",
+        "tests/judge/messages.json",
         "anthropic_2",
         "A message, and the events of a stream",
         {
@@ -121,23 +121,23 @@ class _Writer:
         roots = [name for names in source.roots.values() for name in names]
         self.written = {*source.parts, *roots} if source.parts else None
 
-    def module(self) -> str:
-        """Return the text of the module, which ruff has yet to format."""
-        literals = []
-        for module, names in self.source.roots.items():
-            for name in names:
-                kind = getattr(importlib.import_module(module), name)
-                spelled = self.spelled(kind)
-                literals += [f"{name} = {spelled}"] if _is_literal(kind) else []
-        parts = [*map(_class, self.classes, self.classes.values()), *literals]
-        text = "\n\n\n".join(parts)
+    def text(self) -> str:
+        """Return the text of the file; of a module, which ruff has yet to format."""
+        roots: dict[str, str] = {}
+        for path, names in self.source.roots.items():
+            module = importlib.import_module(path)
+            roots |= {name: self.spelled(getattr(module, name)) for name in names}
         library = next(iter(self.source.roots)).partition(".")[0]
+        title = f"{self.source.title}: written from the types of {library} {version(library)}."
+        by = "`python3 scripts/test.py --clients -k types --update-types` writes this file."
+        if self.source.path.endswith(".json"):
+            named = {name: kind for name, kind in roots.items() if name != kind}
+            found = {"about": f"{title} {by}", "types": self.classes | named}
+            return json.dumps(found, indent=2)
+        text = "\n\n\n".join(map(_class, self.classes, self.classes.values()))
         used = [name for name in ("Any", "Literal", "NotRequired") if name in text]
-        return (
-            f'"""{self.source.title}: written from the types of {library} {version(library)}.'
-            "\n\n`python3 scripts/test.py --clients -k types --update-types` writes this file."
-            f'\n"""\n\nfrom typing import {", ".join(used)}, TypedDict\n\n\n{text}\n'
-        )
+        imported = f"from typing import {', '.join(used)}, TypedDict"
+        return f'"""{title}\n\n{by}\n"""\n\n{imported}\n\n\n{text}'
 
     def spelled(self, kind: Any) -> str:
         """Return *kind* as an annotation, and write its models."""
@@ -226,7 +226,7 @@ def _takes(model: Any, value: Any) -> bool:
 def main(name: str, model: str = "") -> None:
     """Print what is asked for."""
     if not model:
-        print(_Writer(SOURCES[name]).module())
+        print(_Writer(SOURCES[name]).text())
         return
     library = importlib.import_module(next(iter(SOURCES[name].roots)))
     found = [_takes(getattr(library, model), value) for value in json.load(sys.stdin)]

@@ -7,8 +7,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from clients.families.calls import nim_call
-from clients.families.nulls import nim_finish
 from clients.families.shapes import (
     ARGUMENTS,
     CALL,
@@ -28,10 +26,10 @@ from clients.families.shapes import (
     fragment,
     in_delta,
     message,
+    nim_finish,
     opening,
     thoughts,
     usage_chunk,
-    without,
     words,
 )
 from scripted import Break, Part, Script, body_script
@@ -99,7 +97,8 @@ def nim(call: Call | None) -> list[Json]:
     nulls = {"role": None, "content": None}
     thought = [in_delta(each, **nulls) for each in thoughts("reasoning_content")]
     if call is not None:
-        said = [nim_call({"index": 0, **call.whole})]
+        calls = [{"index": 0, **call.whole}]
+        said = [nim_finish("tool_calls", {**nulls, "tool_calls": calls})]
     else:
         last = nim_finish("stop", {"role": None, "content": ""})
         said = [*(in_delta(each, role=None) for each in words()), last]
@@ -131,11 +130,15 @@ def unnumbered(call: Call | None) -> list[Json]:
     """Return calls without `index`."""
     chunks = openai(call)
     return [
-        in_delta(each, tool_calls=[without(one, "index") for one in calls])
+        in_delta(each, tool_calls=[_unnumbered(one) for one in calls])
         if (calls := _calls_in(each))
         else each
         for each in chunks
     ]
+
+
+def _unnumbered(call: Json) -> Json:
+    return {key: call[key] for key in call if key != "index"}
 
 
 def objects(call: Call | None) -> list[Json]:

@@ -6,10 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import environments
-from clients import programs
 from clients.matrix import AT_ONCE, CLIENTS, Matrix
 from clients.servers import Provider, Proxy
-from peers import sources
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -43,7 +41,6 @@ def proxy(
 def matrix(
     provider: Provider, proxy: Proxy, request: pytest.FixtureRequest
 ) -> Iterator[Matrix]:
-    environments.prune(programs.folders() | sources.folders())
     pool = ThreadPoolExecutor(AT_ONCE)
     made = Matrix(provider.url, proxy.url, pool)
     # All that will be wanted, at once: what is first to be tested waits no longer.

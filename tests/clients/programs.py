@@ -175,12 +175,6 @@ def runners() -> tuple[Runner, ...]:
     return tuple(found)
 
 
-def folders() -> set[Path]:
-    """Return where all environments are, made or not."""
-    found = (runner.folder for runner in runners())
-    return {environments.python_folder("node", NODE), *filter(None, found)}
-
-
 @functools.cache
 def _node(least: int) -> tuple[str, tuple[str, ...]]:
     """Return Node in version *least* or newer, and how to start npm."""

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clients.chat_only import nim
-from clients.families.nulls import nim_finish
-from clients.families.shapes import DONE, Json, data, dumps, opening
+from clients.families.shapes import DONE, Json, data, dumps, nim_finish, opening
 from scripted import Script, body_script
 from workshop.traffic.http1 import Request
 

@@ -5,7 +5,6 @@ Cells are words for what was measured, nothing else, so that a run writes the sa
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -16,8 +15,6 @@ from workshop import markers
 
 FULL = Path(__file__).resolve().parent / "README.md"
 COMPACT = markers.DOCS / "compatibility.md"
-_ROW = re.compile(r"^\| (.+) \|$", re.MULTILINE)
-_NAMED = re.compile(r"`([^`]+)`")
 
 INTRODUCTION = """\
 # Real clients, without the addon and with it
@@ -80,45 +77,24 @@ def full(cells: Mapping[Key, Cell]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def read_full(text: str) -> dict[Key, str]:
-    """Return the cells of such a file."""
-    found: dict[Key, str] = {}
-    clients: list[str] = []
-    for row in _rows(text):
-        if row[0] == "family":
-            clients = [name.strip("`") for name in row[1:]]
-        elif len(row) == len(clients) + 1 and row[0] != "---":
-            found |= {
-                (client, row[0]): said
-                for client, said in zip(clients, row[1:], strict=True)
-            }
-    return found
-
-
 def compact(cells: Mapping[Key, Cell]) -> list[list[str]]:
-    """Return a row for each client, a column for each group."""
-    counted = by_group(cells, CLIENTS)
-    rows = [
-        [f"`{name}` ({package_of(name)})", *(counted[name, group] for group in GROUPS)]
-        for name in CLIENTS
-    ]
-    sizes = Counter(family.group for family in FAMILIES.values())
-    return [["client", *(f"{group} ({sizes[group]})" for group in GROUPS)], *rows]
-
-
-def by_group(cells: Mapping[Key, Cell], clients: Iterable[str]) -> dict[Key, str]:
-    """Return how many of each group fail, by client and group."""
-    return {
-        (client, group): _counted(
-            [
-                cells[client, family.name]
-                for family in FAMILIES.values()
-                if family.group == group
-            ]
-        )
-        for client in clients
+    """Return a row for each client, a column for each group: how many of it fail."""
+    groups = {
+        group: [family.name for family in FAMILIES.values() if family.group == group]
         for group in GROUPS
     }
+    rows = [
+        [
+            f"`{client}` ({package_of(client)})",
+            *(
+                _counted([cells[client, family] for family in families])
+                for families in groups.values()
+            ),
+        ]
+        for client in CLIENTS
+    ]
+    sizes = [f"{group} ({len(families)})" for group, families in groups.items()]
+    return [["client", *sizes], *rows]
 
 
 def _counted(cells: Sequence[Cell]) -> str:
@@ -127,36 +103,15 @@ def _counted(cells: Sequence[Cell]) -> str:
     return f"{before} → {after}" if after else str(before)
 
 
-def read_compact(text: str) -> dict[Key, str]:
-    """Return the cells of the table in `COMPACT`, by client and group."""
-    head, *rows = _rows(markers.between(text, "clients")) or [[]]
-    found: dict[Key, str] = {}
-    for row in rows:
-        client = _NAMED.match(row[0])
-        if client is not None:
-            found |= {
-                (client[1], group.rpartition(" (")[0]): said
-                for group, said in zip(head[1:], row[1:], strict=True)
-            }
-    return found
-
-
 def with_compact(text: str, cells: Mapping[Key, Cell]) -> str:
     """Return the document with the table in its place."""
     return markers.fill(text, "clients", "\n".join(_table(compact(cells))))
 
 
-def write(cells: Mapping[Key, Cell]) -> None:
-    """Write both tables."""
+def documents(cells: Mapping[Key, Cell]) -> dict[Path, str]:
+    """Return the text of both documents, by their paths."""
     text = with_compact(COMPACT.read_text(encoding="utf-8"), cells)
-    COMPACT.write_text(text, encoding="utf-8", newline="\n")
-    FULL.write_text(full(cells), encoding="utf-8", newline="\n")
-
-
-def written() -> tuple[dict[Key, str], dict[Key, str]]:
-    """Return the cells of both tables as they stand."""
-    text = FULL.read_text(encoding="utf-8") if FULL.exists() else ""
-    return read_full(text), read_compact(COMPACT.read_text(encoding="utf-8"))
+    return {COMPACT: text, FULL: full(cells)}
 
 
 def heading(group: str) -> str:
@@ -185,10 +140,6 @@ def _main_of(packages: Iterable[str], runner: Runner, client: str) -> str:
     named = [name for name in packages if name in runner.clients[client]]
     others = [name for name in packages if not name.endswith("/core")]
     return max(named, key=len) if named else others[0]
-
-
-def _rows(text: str) -> list[list[str]]:
-    return [row.split(" | ") for row in _ROW.findall(text)]
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:

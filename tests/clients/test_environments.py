@@ -1,4 +1,4 @@
-"""Environments are filled from where pip is told to look, and go when out of use."""
+"""Environments are filled from where pip is told to look."""
 
 import base64
 import hashlib
@@ -6,9 +6,8 @@ import io
 import os
 import subprocess
 import sys
-import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,11 +15,9 @@ import pytest
 import _bootstrap
 import _uv
 import environments
-from clients import programs
 from support import LOOPBACK, Provider, Request, Script, body_script
 
 NAME = "made_up-1.0-py3-none-any.whl"
-TWO_DAYS = 2 * 24 * 3600
 
 
 def wheel(words: str = "from the index") -> bytes:
@@ -122,23 +119,26 @@ def imported(folder: Path) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("by", ["uv", "pip"])
 def test_environment_is_filled_from_the_index_that_pip_uses(
-    index: Index,
-    lock: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    by: str,
+    index: Index, lock: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    uv = uv_there(tmp_path) if by == "uv" else None
-    monkeypatch.setattr(environments, "uv_at_hand", lambda: uv)
+    monkeypatch.setattr(environments, "uv_at_hand", lambda: uv_there(tmp_path))
     folder = environments.CACHE / "one"
     environments.make_python(folder, lock)
     assert imported(folder) == "from the index"
     assert f"/files/{NAME}" in index.asked
     assert [folder] == list(environments.CACHE.iterdir())
-    assert (tmp_path / "cache").exists() == (by == "uv")
     assert len(environments.NOTES) == 1
+
+
+def test_environment_that_cannot_be_filled_is_none(
+    index: Index, lock: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index.password = "changed"
+    monkeypatch.setattr(environments, "uv_at_hand", lambda: uv_there(tmp_path))
+    with pytest.raises(environments.EnvironmentLackingError, match="with uv failed"):
+        environments.make_python(environments.CACHE / "one", lock)
+    assert [*environments.CACHE.iterdir()] == []
 
 
 def test_error_that_quotes_a_password_is_masked() -> None:
@@ -191,81 +191,3 @@ def test_package_of_the_same_name_in_an_extra_index_is_not_preferred(
         folder = filled(tmp_path / "one", by, lock, tmp_path)
         assert bool(extra.asked) == (by == "pip")
     assert imported(folder) == "from the index"
-
-
-# To pip it then looks as if the package were there.
-HALF = """
-cd "$(dirname "$7")"/../lib/python*/site-packages
-mkdir made_up-1.0.dist-info
-printf 'Metadata-Version: 2.1\\nName: made-up\\nVersion: 1.0\\n' \\
-  > made_up-1.0.dist-info/METADATA
-exit 1
-"""
-
-
-@pytest.mark.parametrize("script", ["exit 1", HALF, 'rm "$7"; exit 1'])
-@pytest.mark.skipif(os.name == "nt", reason="stands in for uv with a shell script")
-def test_pip_fills_it_anew_where_uv_fails(
-    index: Index,
-    lock: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    script: str,
-) -> None:
-    broken = tmp_path / "uv"
-    broken.write_text(f"#!/bin/sh\n{script}\n")
-    broken.chmod(0o755)
-    uv = _uv.Uv(str(broken), (), {})
-    monkeypatch.setattr(environments, "uv_at_hand", lambda: uv)
-    environments.make_python(environments.CACHE / "one", lock)
-    assert imported(environments.CACHE / "one") == "from the index"
-    assert "so pip is to do it" in environments.NOTES[0]
-    assert index.asked
-
-
-# Out of use
-
-
-@pytest.fixture
-def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
-    """Makes a folder that was used last two days ago."""
-    monkeypatch.setattr(environments, "CACHE", tmp_path)
-    monkeypatch.setattr(environments, "NOTES", [])
-    monkeypatch.setattr(environments, "uv_at_hand", lambda: None)
-
-    def make(name: str) -> Path:
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / "file").touch()
-        then = time.time() - TWO_DAYS
-        os.utime(folder, (then, then))
-        return folder
-
-    return make
-
-
-def test_folder_that_no_lock_names_goes(old: Callable[[str], Path]) -> None:
-    named, left, half = old("one-1"), old("one-0"), old("two-1.4711")
-    assert sorted(environments.prune({named})) == [left.name, half.name]
-    assert list(environments.CACHE.iterdir()) == [named]
-    assert len(environments.NOTES) == 2
-    assert environments.prune({named}) == []
-
-
-def test_folder_that_another_run_may_be_using_stays(
-    old: Callable[[str], Path],
-) -> None:
-    other = old("one-0")
-    environments.used(other)
-    filling = environments.CACHE / "two-1.4711"
-    filling.mkdir()
-    assert environments.prune(set()) == []
-    assert {other, filling} == set(environments.CACHE.iterdir())
-
-
-def test_every_client_names_its_folder() -> None:
-    folders = programs.folders()
-    assert None not in folders
-    wanted = [runner.folder for runner in programs.runners() if runner.folder]
-    assert len(folders) == len(set(wanted)) + 1  # and that of Node
-    assert folders >= set(wanted)

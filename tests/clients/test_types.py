@@ -46,7 +46,8 @@ def test_types_are_those_of_the_library(
     source: str, pytestconfig: pytest.Config
 ) -> None:
     path = ROOT / answer_types.SOURCES[source].path
-    text = formatted(asked(source))
+    text = asked(source)
+    text = formatted(text) if path.suffix == ".py" else text
     if pytestconfig.getoption("--update-types"):
         path.write_text(text, encoding="utf-8", newline="\n")
     assert path.read_text(encoding="utf-8") == text

@@ -10,7 +10,7 @@ import environments
 from clients import servers
 from clients.lacking import give_up
 from clients.programs import RUNNERS
-from end_to_end.test_browser import STREAM
+from nim_stream import STREAM
 from script_runs import ended
 from support import LOOPBACK, Mitmdump, Provider, body_script
 

@@ -1,8 +1,8 @@
 """The command that starts it all on one machine."""
 
+import contextlib
 import re
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,32 +15,19 @@ import support
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from support import Http1Client
 from workshop import LOOPBACK
+from workshop.child import Child, ChildError
 from workshop.deploy.instances import Instance
 
 SCRIPT = str(Path(__file__).resolve().parents[2] / "scripts" / "deploy" / "local.py")
 
 
 @contextmanager
-def started(*arguments: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
-    """Give the running command, and what it said until it was ready."""
-    process = subprocess.Popen(
-        [sys.executable, SCRIPT, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-    )
-    assert process.stdout is not None
-    try:
-        said = ""
-        for line in process.stdout:
-            said += line
-            if "Ctrl-C ends" in line:
-                break
-        yield process, said
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
+def started(*arguments: str) -> Iterator[tuple[Child, str]]:
+    """Give the running command, and what it said until it was ready, or ended."""
+    with Child("local.py", [sys.executable, SCRIPT, *arguments]) as child:
+        with contextlib.suppress(ChildError):
+            child.find(re.compile("Ctrl-C ends"))
+        yield child, "\n".join([*child.lines, ""])
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -58,8 +45,9 @@ def test_it_serves_until_it_is_ended_and_leaves_nothing_running(
                     assert client.post(script.path, BODY).rest() == ANSWER
             family = psutil.Process(process.pid).children(recursive=True)
             assert len(family) == 4  # two instances, HAProxy's master and worker
-            process.send_signal(number)
-            code = process.wait(support.PATIENCE)
+            assert process.process is not None
+            process.process.send_signal(number)
+            code = process.process.wait(support.PATIENCE)
             assert code == (130 if number is signal.SIGINT else 128 + number)
             assert not [each for each in family if each.is_running()]
     logs = list(tmp_path.glob("*/normalize/pairs-*.jsonl"))
@@ -71,7 +59,7 @@ def test_port_that_is_taken_gets_a_sentence(tmp_path: Path) -> None:
         given = ("--upstream", "http://127.0.0.1:9", "--instances", "1")
         more = ("--port", str(provider.port), "--folder", str(tmp_path))
         with started(*given, *more) as (process, said):
-            assert process.wait(support.PATIENCE) == 1
+            assert process.code == 1
     assert f"port {provider.port} cannot be had" in said
     assert "Traceback" not in said
 
@@ -80,7 +68,7 @@ def test_bad_argument_of_mitmdumps_gets_its_own_words(tmp_path: Path) -> None:
     given = ("--upstream", "http://127.0.0.1:9", "--instances", "1", "--port", "0")
     more = ("--folder", str(tmp_path), "--set", "normalize_mode=x")
     with started(*given, *more) as (process, said):
-        assert process.wait(support.PATIENCE) == 1
+        assert process.code == 1
     assert "'x' is not" in said or "normalize_mode 'x'" in said
     assert said.endswith("llm_normalize: mitmdump ended as it started\n")
 

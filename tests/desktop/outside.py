@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from nim_stream import DONE, FINISH, OPENING, word
 from support import LOOPBACK, PATIENCE, Mitmdump, Provider, make_ca, server_context
 
 NIM = "integrate.api.nvidia.com"
@@ -35,32 +36,11 @@ def server_connect(data):
         data.server.address = ("127.0.0.1", PORTS.get(host, 1))
 '''
 
-ASKED = {
-    "model": "acme/brook-8b",
-    "stream": True,
-    "messages": [{"role": "user", "content": "Name a stream."}],
-}
-DONE = b"data: [DONE]\n\n"
 SAYS_NO = ("certificate", "CERT", "PKIX", "x509", "SSL")
 """Words of an error that is about trust, by whoever is to say it."""
 
 
-def chunk(delta: Any, finish: str | None = None) -> bytes:
-    """Return an event as NIM sends it."""
-    choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    envelope = {
-        "id": "chatcmpl-brook",
-        "object": "chat.completion.chunk",
-        "created": 1790000000,
-        "model": "acme/brook-8b",
-        "choices": [choice],
-    }
-    return f"data: {json.dumps(envelope)}\n\n".encode()
-
-
-OPENING = chunk({"role": "assistant", "content": None})
-WORD = chunk({"role": None, "content": "Mill brook."})
-FINISH = chunk({"role": None, "content": ""}, "stop")
+WORD = word("Mill brook.")
 
 
 @dataclass(frozen=True)

@@ -300,17 +300,6 @@ def test_another_proxy_behind_this_one_is_not_asked_for_this_machine(
         assert checked.of(step).mark == "ok", step
 
 
-def test_a_foreign_program_on_the_port_is_named(desk: Desk, ca: Path) -> None:
-    shutil.copytree(ca, desk.confdir)
-    with serving() as program:
-        checked = desk.check(program.port)
-    (asked,) = program.requests
-    assert (asked.method, asked.path) == ("GET", "/status.json")
-    assert checked.of("port").mark == "FAIL"
-    assert f"(pid {os.getpid()})" in checked.of("port").saw
-    assert checked.of("stream").mark == "ok"
-
-
 def serving() -> Provider:
     """Return a web server that has nothing."""
     return Provider(answer=lambda _: body_script(b"", 404))

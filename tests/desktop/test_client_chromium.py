@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Error, Page, sync_playwright
 
-from desktop.outside import DONE, FINISH, NIM, OPENING, UNLISTED, WORD, Outside
+from desktop.outside import NIM, UNLISTED, WORD, Outside
+from nim_stream import DONE, FINISH, OPENING
 from support import LOOPBACK, PATIENCE
 from web import browser_path
 

@@ -8,7 +8,8 @@ import pytest
 
 import environments
 from clients.lacking import give_up
-from desktop.outside import ASKED, Outside
+from desktop.outside import Outside
+from nim_stream import ASKED
 
 PROGRAMS = Path(__file__).parent / "programs"
 TOLD = [{"role": "assistant", "content": ""}, {"content": "Mill brook."}, {}]

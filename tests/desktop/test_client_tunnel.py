@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop.outside import ASKED, FINISH, OPENING, WORD
+from nim_stream import ASKED, STREAM
 from support import LOOPBACK, Http1Client, Mitmdump, Provider, connect
 
 TUNNEL = "words-of-a-tunnel.example.com"
@@ -16,7 +16,7 @@ def test_whoever_has_the_token_gets_a_repaired_stream_with_our_key(
 ) -> None:
     monkeypatch.setenv("GATE_TOKEN", "the-token-of-the-gate")
     monkeypatch.setenv("A_KEY", "nvapi-canary-4711")
-    script = provider.script(OPENING, WORD, FINISH, b"data: [DONE]\n\n")
+    script = provider.script(*STREAM)
     options = {
         "normalize_gate": "env:GATE_TOKEN",
         "normalize_keys": f"{LOOPBACK}=env:A_KEY",

@@ -62,7 +62,6 @@ def mitmdump() -> Path:
     folder = environments.folder_of("frozen", *texts, sys.version)
     program = folder / "dist" / "mitmdump" / "mitmdump"
     if program.exists():
-        environments.used(folder)
         return program
     tools = environments.python_folder("frozen-tools", lock)
     environments.make_python(tools, lock)

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Error, expect
 
-from desktop.outside import DONE, FINISH, NIM, OPENING, UNLISTED, WORD, Hosts
+from desktop.outside import NIM, UNLISTED, WORD, Hosts
 from desktop.session import ROOT, Session, session
 from desktop.test_client_chromium import ASK, HTML, REST, opened
+from nim_stream import DONE, FINISH, OPENING
 from ports import free_port
 from support import PATIENCE
 

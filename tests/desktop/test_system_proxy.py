@@ -3,7 +3,6 @@
 import os
 import pty
 import signal
-import socket
 import stat
 import subprocess
 import sys
@@ -192,19 +191,6 @@ def test_what_the_user_changes_meanwhile_stays(gnome: Session) -> None:
     assert get(gnome, f"{SCHEMA}.https host") == "'mine.example'"
     assert get(gnome, f"{SCHEMA}.http host") == "''"
     assert f"stay: {SCHEMA}.https host" in started.said
-    assert not gnome.state.exists()
-
-
-def test_a_port_that_is_taken_is_reported_with_its_owner(gnome: Session) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        for arguments in ([], ["--system-proxy"]):
-            refused = gnome.start(*arguments, "-p", str(port))
-            assert refused.end() == 1
-            assert f"port {port} is taken: " in refused.said
-            assert f"(process {os.getpid()}) listens there" in refused.said
-            assert "to take another: -p " in refused.said
-    assert dump(gnome) == ""
     assert not gnome.state.exists()
 
 

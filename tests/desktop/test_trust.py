@@ -308,12 +308,6 @@ database.execute(f"BEGIN {sys.argv[2]}")
 print("locked", flush=True)
 sys.stdin.read()
 """
-HOLDS = """
-import fcntl, os, sys
-fcntl.flock(os.open(sys.argv[1], os.O_RDONLY), fcntl.LOCK_EX)
-print("locked", flush=True)
-sys.stdin.read()
-"""
 
 
 @contextlib.contextmanager
@@ -359,19 +353,6 @@ def test_a_firefox_that_runs_is_named(home: Path, firefox: Database) -> None:
     (firefox.folder / "lock").symlink_to("127.0.1.1:+0999999999")  # of one that crashed
     out = said([*TRUST, "install", "--yes", "--store", "firefox"], home)
     assert "Firefox runs" not in out
-
-
-@pytest.mark.usefixtures("firefox")
-@pytest.mark.parametrize("place", ["", ".mitmproxy"])
-def test_two_at_once_do_not_mix(place: str, home: Path, confdir: Path) -> None:
-    with holding(HOLDS, str(home / place)):
-        for act in ("install", "remove"):
-            done = run([*TRUST, act, "--yes", "--store", "firefox"], home)
-            assert done.returncode == 1
-            assert "another `trust` is at work" in done.stderr
-        assert run([*TRUST, "status", "--store", "firefox"], home).stderr == ""
-    said([*TRUST, "install", "--yes", "--store", "firefox"], home)
-    assert (confdir / "normalize" / "trust.json").exists()
 
 
 # The system's store

@@ -193,7 +193,8 @@ def test_another_user_s_program_is_taken_for_none_of_this_user(
 @pytest.mark.parametrize(
     ("text", "place", "saw"),
     [
-        ("http://proxy.corp:3128", "proxy.corp:3128", "points to another proxy"),
+        ("http://proxy.corp:3128/", "proxy.corp:3128", "points to another proxy"),
+        ("https://proxy.corp", "proxy.corp:443", "points to another proxy"),
         ("proxy.corp:3128", "proxy.corp:3128", "points to another proxy"),
         ("https://me:pw@[::2]", "[::2]:443", "points to another proxy"),
         ("HTTP://Proxy.corp", "proxy.corp:80", "points to another proxy"),
@@ -219,9 +220,11 @@ def test_an_address_is_the_same_one_for_all(text: str, place: str, saw: str) -> 
     assert saw in finding.saw
     assert ("--upstream-proxy" in finding.repair) is bool(place)
     if place:
-        assert upstream("env:A", {"A": text}).url.endswith(f"://{place}")
+        scheme = "https" if text.startswith("https") else "http"
+        assert upstream("env:A", {"A": text}).url == f"{scheme}://{place}"
     else:
-        with pytest.raises(UpstreamProxyError, match="expected http://HOST:PORT"):
+        said = "^invalid --upstream-proxy: expected http://HOST:PORT"
+        with pytest.raises(UpstreamProxyError, match=said):
             upstream(text, {})
 
 

@@ -1,5 +1,6 @@
 """What the documents say is what the code does."""
 
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -58,13 +59,10 @@ def test_every_link_leads_somewhere(path: Path) -> None:
 
 def test_every_peer_has_its_row() -> None:
     text = (ROOT / "addon" / "docs" / "compatibility.md").read_text(encoding="utf-8")
-    linked = re.findall(r"(?m)^\| \[(.+)\]\(.+/tests/peers/known/(\w+)\.py\)", text)
-    folder = ROOT / "tests" / "peers" / "known"
-    declared = {
-        path.stem: re.findall(r'(?m)^    name="(.+)",$', path.read_text("utf-8"))
-        for path in folder.glob("[a-z]*.py")
-    }
-    assert {module: [name] for name, module in linked} == declared
+    linked = re.findall(r"(?m)^\| \[(.+)\]\(.+/tests/peers/known/(\w+)\.json\)", text)
+    peers = (ROOT / "tests" / "peers" / "known").glob("*.json")
+    declared = {path.stem: json.loads(path.read_bytes())["name"] for path in peers}
+    assert {module: name for name, module in linked} == declared
 
 
 def test_readme_is_short_and_lists_every_document() -> None:

@@ -3,15 +3,14 @@
 LLM_NORMALIZE_SCREENSHOTS names a folder that keeps what was looked at.
 """
 
-import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from nim_stream import ASKED, DONE, FINISH, OPENING, STREAM, chunk, word
 from support import (
     LOOPBACK,
     Http1Client,
@@ -23,35 +22,7 @@ from support import (
 )
 from web import Mitmweb, keep, opened, page_of
 
-ASKED = {
-    "model": "acme/brook-8b",
-    "stream": True,
-    "messages": [{"role": "user", "content": "Name a stream."}],
-}
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\x1b[2J\u202eevil"
-DONE = b"data: [DONE]\n\n"
-
-
-def chunk(delta: Any, finish: str | None = None, **more: Any) -> bytes:
-    choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    envelope = {
-        "id": "chatcmpl-brook",
-        "object": "chat.completion.chunk",
-        "created": 1790000000,
-        "model": "acme/brook-8b",
-        "choices": [choice],
-        **more,
-    }
-    return f"data: {json.dumps(envelope, ensure_ascii=False)}\n\n".encode()
-
-
-def word(text: str) -> bytes:
-    return chunk({"role": None, "content": text})
-
-
-OPENING = chunk({"role": "assistant", "content": None})
-FINISH = chunk({"role": None, "content": ""}, "stop")
-STREAM = (OPENING, word("Mill"), *[word(" brook")] * 40, word("."), FINISH, DONE)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,8 @@ from typing import Self
 
 import pytest
 
-from end_to_end.test_browser import ASKED, HOSTILE, STREAM, chunk
+from end_to_end.test_browser import HOSTILE
+from nim_stream import ASKED, STREAM, chunk
 from support import (
     ADDON,
     LOOPBACK,

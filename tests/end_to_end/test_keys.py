@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mitmproxy.io import FlowReader
 
-from end_to_end.test_browser import ASKED, STREAM
+from nim_stream import ASKED, STREAM
 from support import (
     LOOPBACK,
     Http1Client,

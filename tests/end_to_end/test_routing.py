@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from end_to_end.test_browser import ASKED, STREAM
+from nim_stream import ASKED, STREAM
 from support import (
     LOOPBACK,
     Http1Client,

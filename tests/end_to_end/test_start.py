@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from end_to_end.test_browser import ASKED, STREAM
 from llm_normalize import conformance
+from nim_stream import ASKED, STREAM
 from support import (
     ADDON,
     LOOPBACK,

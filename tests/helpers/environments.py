@@ -1,4 +1,4 @@
-"""Environments of other programs: filled with what a lock pins, removed when out of use.
+"""Environments of other programs: filled with what a lock pins.
 
 That of the scripts themselves is made by `_bootstrap`, which runs on older Pythons.
 """
@@ -23,8 +23,7 @@ from workshop import ROOT
 # pytest sets a variable anew for each test, while threads here read them all.
 AT_START = dict(os.environ)
 CACHE = ROOT / ".venv-clients"
-KEPT = 24 * 3600  # seconds that a folder stays which no lock names any more
-NOTES: list[str] = []  # what was made and removed, for the end of the run
+NOTES: list[str] = []  # what was made, for the end of the run
 _ONE_ASKS = threading.Lock()  # runners may be started side by side
 
 
@@ -53,37 +52,18 @@ def make_python(folder: Path, lock: Path) -> None:
     """Make the environment that *lock* pins, unless it is there.
 
     Raises:
-        EnvironmentLackingError: Neither uv nor pip can.
+        EnvironmentLackingError: uv cannot.
     """
     if python_in(folder).exists():
-        used(folder)
         return
     shutil.rmtree(folder, ignore_errors=True)  # its interpreter is gone
     with making(folder) as part:
+        run("making it", sys.executable, "-m", "venv", "--without-pip", str(part))
+        # Nothing that is not in the lock, and no code run to build it.
+        exactly = ("--no-deps", "--only-binary", ":all:", "-r", str(lock))
         uv = uv_at_hand()
-        if uv is not None:
-            try:
-                _fill(part, lock, uv)
-            except EnvironmentLackingError as error:
-                NOTES.append(f"{folder.name}: {error}; so pip is to do it")
-            else:
-                return
-        _fill(part, lock, None)
-
-
-def _fill(part: Path, lock: Path, uv: _uv.Uv | None) -> None:
-    shutil.rmtree(part, ignore_errors=True)  # what the other one left
-    run("making it", sys.executable, "-m", "venv", "--without-pip", str(part))
-    # Nothing that is not in the lock, and no code run to build it.
-    exactly = ("--no-deps", "--only-binary", ":all:", "-r", str(lock))
-    inner = str(python_in(part))
-    if uv is not None:
-        run("filling it with uv", *uv.install(inner, *exactly), variables=uv.variables)
-        return
-    pip = (*_uv.pip(), "--python", inner, "install")
-    # Compiling takes half the time, and most modules are never imported.
-    quiet = ("--no-compile", "--disable-pip-version-check", "--no-input")
-    run("filling it with pip", *pip, *quiet, "--retries", "2", *exactly)
+        install = uv.install(str(python_in(part)), *exactly)
+        run("filling it with uv", *install, variables=uv.variables)
 
 
 def node_of(folder: Path) -> tuple[str, tuple[str, ...]] | None:
@@ -119,18 +99,24 @@ def make_node(folder: Path, files: Collection[Path], npm: tuple[str, ...]) -> No
             # No code run to build it.
             install = (*npm, "ci", "--ignore-scripts", *quiet)
             run("filling it with npm", *install, folder=part, telling=slice(4))
-    used(folder)
 
 
-def uv_at_hand() -> _uv.Uv | None:
-    """Return the uv to use, asked for once; None where pip must do."""
-    with _ONE_ASKS:
-        return _uv_once()
+def uv_at_hand() -> _uv.Uv:
+    """Return the uv to use, asked for once.
+
+    Raises:
+        EnvironmentLackingError: It cannot be had.
+    """
+    try:
+        with _ONE_ASKS:
+            return _uv_once()
+    except _uv.SetupError as error:
+        raise EnvironmentLackingError(f"no uv: {error}") from error
 
 
 @functools.cache
-def _uv_once() -> _uv.Uv | None:
-    return _bootstrap.uv_or_none()
+def _uv_once() -> _uv.Uv:
+    return _bootstrap.uv()
 
 
 @contextlib.contextmanager
@@ -151,38 +137,6 @@ def making(folder: Path) -> Iterator[Path]:
         raise EnvironmentLackingError(f"{folder.name}: {error}") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
-
-
-def used(folder: Path) -> None:
-    """Note that *folder* is in use: no other run removes it then."""
-    os.utime(folder)
-
-
-def prune(named: Collection[Path]) -> list[str]:
-    """Remove the folders that are none of *named*, and return their names.
-
-    Another run may be using them or filling one, for it has other locks or another
-    Python. So what was made or used in the last day stays.
-    """
-    gone = []
-    for folder in CACHE.glob("*"):
-        with contextlib.suppress(OSError):
-            old = time.time() - folder.stat().st_mtime > KEPT
-            if old and folder not in named:
-                # At once: half a folder would pass for an environment.
-                part = folder.with_name(f"{folder.name}.{os.getpid()}.old")
-                folder.rename(part)
-                shutil.rmtree(part, ignore_errors=True)
-                gone.append(folder.name)
-    NOTES.extend(f"{name}: removed, no lock names it" for name in gone)
-    uv = uv_at_hand() if gone else None
-    if uv is not None:
-        with contextlib.suppress(EnvironmentLackingError):
-            # It keeps a link to every file that was removed.
-            run(
-                "emptying uv's cache", uv.path, "cache", "clean", variables=uv.variables
-            )
-    return gone
 
 
 def run(

@@ -3,22 +3,12 @@
 import copy
 import itertools
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
-type Data = dict[str, Any]
-type Change = Callable[[list[Data]], list[Data] | None]
+from native_faults import Change, Data, every, made, without
 
 REASONS = {"tool_use": "tool_calls", "end_turn": "stop", "max_tokens": "length"}
-
-
-def every(events: Iterable[Data], kind: str) -> list[Data]:
-    """The events of a kind."""
-    return [each for each in events if each["type"] == kind]
-
-
-def without(*kinds: str) -> Change:
-    return lambda events: [each for each in events if each["type"] not in kinds]
 
 
 def each(kind: str, change: Callable[[Data], object]) -> Change:
@@ -243,11 +233,3 @@ P: dict[str, dict[str, Change]] = {
 }
 """What providers do, by the number of the report: see `addon/llm_normalize/native_fixes`."""
 ALL = {f"{p}: {name}": change for p, made in P.items() for name, change in made.items()}
-
-
-def made(events: Iterable[Data], *changes: Change) -> list[Data]:
-    """A stream with some faults."""
-    now = copy.deepcopy([*events])
-    for change in changes:
-        now = change(now) or now
-    return now

@@ -141,7 +141,7 @@ def test_nonce_is_new_for_each_page(proxy: Proxy) -> None:
     assert len(policies) == 5
 
 
-@pytest.mark.parametrize("path", ["/", "/status.json", "/proxy.pac"])
+@pytest.mark.parametrize("path", ["/", "/status.json", "/proxy.pac", "/metrics"])
 def test_pages_of_other_sites_are_refused(proxy: Proxy, path: str) -> None:
     for headers in ({"sec-fetch-site": "cross-site"}, {"origin": "https://evil.test"}):
         status, page = get(proxy, path, headers=headers)

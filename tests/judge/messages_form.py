@@ -1,6 +1,6 @@
 """The form of Anthropic's Messages: what must follow what in a stream, and what is in a body.
 
-What an event or an object holds is what the types of Anthropic's SDK say (`messages_types`); the
+What an event or an object holds is what the types of Anthropic's SDK say (`messages.json`); the
 rest is written from its documentation and from what its clients read, without a look at the
 code that makes such streams.
 """
@@ -9,15 +9,16 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, get_args
 
-from judge import messages_types, typed
+from judge import typed
 
 type Object = dict[str, Any]
 
+_TYPES = typed.written("messages.json")
 _EVENTS: dict[str, Any] = {
-    name: kind for kind in vars(messages_types).values() for name in typed.tags(kind)
+    name: kind for kind in _TYPES.values() for name in typed.tags(kind)
 }
 # The documentation has it, for a request of more than 32 MB; the type does not.
-ERRORS = {*get_args(messages_types.ErrorType), "request_too_large"}
+ERRORS = {*get_args(_TYPES["ErrorType"]), "request_too_large"}
 _DELTAS = {
     "text": {"text_delta": "text"},
     "thinking": {"thinking_delta": "thinking", "signature_delta": "signature"},
@@ -168,7 +169,7 @@ def read(events: Iterable[tuple[str, Object]]) -> Reader:
 
 def check_body(body: Object) -> list[str]:
     """List what of a whole message is wrong."""
-    faults = [*typed.faults(body, messages_types.Message, "message")]
+    faults = [*typed.faults(body, _TYPES["Message"], "message")]
     if faults:
         return faults
     faults += [*_frame_faults(body), *_reason_faults(body)]

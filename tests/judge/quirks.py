@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -1692,110 +1693,23 @@ def line_end(stream: Stream, value: bytes) -> None:
 
 # ------------------------------------------------------------ which go together
 
-AMBIGUOUS: list[tuple[str, str, str]] = [
-    ("done-missing", "finish-absent", "an end that looks like a break-off"),
-    ("done-missing", "native-text/bare", "an end that looks like a break-off"),
-    ("done-missing", "native-call/bare", "an end that looks like a break-off"),
-    ("call-id", "call-index-missing", "a head could as well go on with a call"),
-    ("call-id", "call-index-same", "a head could as well go on with a call"),
-    ("call-same-id", "call-index-missing", "two calls look like one"),
-    ("call-same-id", "call-index-same", "two calls look like one"),
-    ("call-name-late", "call-index-same", "the id could have changed in mid-call"),
-    ("call-name-late", "call-head-repeated", "they contradict each other"),
-    ("call-sent-twice", "call-same-id", "a call told again, or another"),
-    ("call-sent-twice", "call-flat", "without ids, it could be meant twice"),
-    ("call-sent-twice", "native-call", "without ids, it could be meant twice"),
-    ("call-sent-twice", "call-id", "without ids, it could be meant twice"),
-    ("usage-early", "finish-then-empty/usage", "usage with a finish is the last"),
-    ("error-late", "done-missing", "an error: no end is added to what it broke"),
-    ("error-late", "finish-absent", "an error: no end is added to what it broke"),
-    ("error-late", "native-text/bare", "an error: no end is added to what it broke"),
-    ("error-late", "native-call/bare", "an error: no end is added to what it broke"),
-    ("call-arguments-again", "call-arguments-object", "they contradict each other"),
-    ("call-arguments-encoded", "call-arguments-object", "they contradict each other"),
-    ("call-arguments-again", "call-arguments-encoded", "they contradict each other"),
-    ("call-arguments-again", "call-sent-twice", "they contradict each other"),
-    ("call-name-parts", "call-sent-twice", "they contradict each other"),
-    ("call-name-parts", "call-name-wrapped", "they contradict each other"),
-    ("call-name-parts", "call-head-repeated", "they contradict each other"),
-    ("call-legacy", "call-sent-twice", "they contradict each other"),
-    ("body-call-arguments-again", "body-call-arguments-object", "no string"),
-    ("body-call-arguments-again", "body-call-flat", "no string"),
-    ("finish-without-call", "finish-early", "the first reason counts, whatever it is"),
-    ("json-lines", "comment", "they contradict each other"),
-    ("json-lines", "data-comment", "they contradict each other"),
-    ("json-lines", "data-doubled", "they contradict each other"),
-    ("json-lines", "error-late/event", "they contradict each other"),
-    ("json-lines", "error-late/event-flat", "they contradict each other"),
-    ("json-lines", "error-late/event-words", "they contradict each other"),
-    ("json-lines", "error-late/field", "they contradict each other"),
-    ("json-lines", "error-late/field-wrapped", "they contradict each other"),
-    ("json-lines", "field-line", "they contradict each other"),
-    ("json-lines", "keep-alive-null", "they contradict each other"),
-    ("event-broken", "finish-absent", "the end may have been lost"),
-    ("event-broken", "native-text/bare", "the end may have been lost"),
-    ("event-broken", "finish-without-call", "a call may have been lost"),
-    ("json-lines", "event-broken", "they contradict each other"),
-    ("json-lines", "event-unreadable", "they contradict each other"),
-    ("json-lines", "blank-lines-missing", "they contradict each other"),
-    *[
-        ("data-escaped", other, "a line that ends is no part of a string")
-        for other in (
-            "blank-lines-missing",
-            "comment",
-            "data-comment",
-            "data-doubled",
-            "data-lines",
-            "error-late",
-            "event-broken",
-            "event-unreadable",
-            "field-line",
-            "json-lines",
-            "keep-alive-null",
-            "last-line-end-missing",
-            "line-end",
-        )
-    ],
-    ("blank-lines-missing", "data-lines", "nothing tells lines from events"),
-    ("content-thoughts", "reasoning-name/both", "they contradict each other"),
-    ("message-growing", "choice-text", "they contradict each other"),
-    ("body-content-parts", "body-content-object", "they contradict each other"),
-    ("body-content-parts", "body-native", "a list in `response` is JSON, not parts"),
-]
+_TABLES = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
+
+
+def _pairs(table: str) -> list[tuple[str, str, str]]:
+    found = _TABLES[table].items()
+    return [(one, other, why) for one, why_of in found for other, why in why_of.items()]
+
+
+AMBIGUOUS = _pairs("ambiguous")
 """Quirks that leave nobody a way to tell what was meant, and why."""
-
-OPEN: list[tuple[str, str, str]] = [
-    ("call-name-late", "call-same-id", "an index of its own tells two calls apart"),
-]
+OPEN = _pairs("open")
 """Quirks that are not repaired together yet, and why."""
-
-WAITING = {
-    "call-name-late": "nothing can be sent of a call without a name",
-    "call-name-parts": "nothing can be sent of half a name",
-    "call-arguments-again": "what is said again waits, and the next event tells it",
-    "call-arguments-encoded": "half an escape waits for the rest of it",
-    "call-arguments-blank": "the next event tells whether it is all",
-    "blank-lines-missing": "the next event tells that a line end closed the first",
-}
+WAITING: dict[str, str] = _TABLES["waiting"]
 """Quirks of which something waits, and is lost when the connection breaks; and why."""
-
-LATE = {
-    "finish-early": "a finish has been sent, and its choice goes on",
-    "usage-early": "figures have been sent behind a finish, and later ones follow",
-}
+LATE: dict[str, str] = _TABLES["late"]
 """Quirks of which too much has been sent when the provider goes on after a pause; and why."""
-
-UNREAD = {
-    "data-escaped": "the judge reads lines",
-    "data-unescaped": "the judge reads JSON",
-    "choices-enveloped": "the judge reads no envelope",
-    "call-arguments-again": "the judge reads what comes, each time",
-    "call-arguments-encoded": "the judge reads a string",
-    "call-arguments-blank": "the judge reads two objects",
-    "call-name-parts": "the judge knows no tools, and reads the first part",
-    "call-name-wrapped": "the judge knows no tools",
-    "call-legacy": "the judge knows no request, and reads the other form",
-}
+UNREAD: dict[str, str] = _TABLES["unread"]
 """Quirks whose meaning only who knows the request, or the end, can read; and why."""
 
 

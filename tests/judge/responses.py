@@ -1,6 +1,6 @@
 """The form that OpenAI gives an answer of its Responses protocol, and what one says.
 
-What an event or an object holds is what the types of OpenAI's SDK say (`responses_types`); which
+What an event or an object holds is what the types of OpenAI's SDK say (`responses.json`); which
 keys are always there, and what follows what, is written from its API reference, without a
 look at the code that makes such answers. `check_events` and `check_response` list what breaks
 the form.
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from judge import responses_types, typed
+from judge import typed
 from judge.meaning import Call, Choice, Error, Meaning
 
 type Event = tuple[str, dict[str, Any]]
@@ -21,22 +21,17 @@ TERMINAL = {
     "response.incomplete": "incomplete",
     "response.failed": "failed",
 }
+_TYPES = typed.written("responses.json")
 _EVENTS: dict[str, Any] = {
     name: kind
-    for kind in vars(responses_types).values()
+    for kind in _TYPES.values()
     for name in typed.tags(kind)
     if "sequence_number" in typed.fields(kind)
 }
 
 
-class _Sent(responses_types.Response):
-    """What is sent although the type has no such keys."""
-
-    store: bool
-    presence_penalty: float
-    frequency_penalty: float
-
-
+# What is sent although the type has no such keys.
+_SENT = {"store": bool, "presence_penalty": float, "frequency_penalty": float}
 # Keys that may be absent by the type, and are always there; the first are never null.
 _FILLED = (
     "status", "service_tier", "truncation", "top_logprobs", "temperature", "top_p",
@@ -52,8 +47,10 @@ _TEXT_OF = {"output_text": "text", "refusal": "refusal", "summary_text": "text"}
 
 def check_response(response: Any) -> list[str]:
     """List what breaks the form of a `response` object."""
-    faults = [*typed.faults(response, _Sent, "response")]
+    faults = [*typed.faults(response, _TYPES["Response"], "response")]
     if isinstance(response, dict):
+        for key, kind in _SENT.items():
+            faults += typed.faults(response.get(key), kind, f"response.{key}")
         faults += [f"{key} is null" for key in _FILLED if response.get(key) is None]
         faults += [f"{key} is missing" for key in _THERE if key not in response]
     return faults or [*_whole_faults(response), *_output_faults(response)]
@@ -68,7 +65,7 @@ def _whole_faults(response: dict[str, Any]) -> Iterator[str]:
             yield f"{key} is {response[key]!r} with status {status}"
     if not response["text"].get("format"):
         yield "text has no format"
-    if usage and usage.keys() - typed.fields(responses_types.ResponseUsage).keys():
+    if usage and usage.keys() - typed.fields(_TYPES["ResponseUsage"]).keys():
         yield f"usage has {sorted(usage)}"
 
 

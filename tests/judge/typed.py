@@ -1,7 +1,10 @@
 """Where a value is not as a type says, the types being those of JSON and TypedDicts."""
 
 import functools
+import json
+import typing
 from collections.abc import Iterator
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
     Any,
@@ -12,6 +15,23 @@ from typing import (
     get_type_hints,
     is_typeddict,
 )
+
+_typed_dict: Any = typing.TypedDict
+"""Takes fields that no type checker knows."""
+
+
+def written(name: str) -> dict[str, Any]:
+    """Return the types of a file here, by name: each is made of those before it."""
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
+    kinds: dict[str, Any] = {}
+    for each, said in json.loads(text)["types"].items():
+        if isinstance(said, str):
+            kinds[each] = eval(said, vars(typing) | kinds)
+        else:
+            spelled = {key: eval(it, vars(typing) | kinds) for key, it in said.items()}
+            kinds[each] = _typed_dict(each, spelled)
+    return kinds
+
 
 fields = functools.cache(get_type_hints)
 """The types of a TypedDict's keys, by key."""

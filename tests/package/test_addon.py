@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from mitmproxy import contentviews, tls
+from mitmproxy import tls
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers import modes
 from mitmproxy.proxy.layers.http import HttpStream
@@ -44,12 +44,6 @@ from proxies import (
 )
 
 # -- options -----------------------------------------------------------------------
-
-
-@pytest.mark.usefixtures("proxy")
-def test_the_views_are_there() -> None:
-    assert "before/after" in contentviews.registry
-    assert "transcript" in contentviews.registry
 
 
 @pytest.mark.parametrize(("before", "then"), [(0.005, 0.0005), (0.00025, 0.00025)])
@@ -300,39 +294,6 @@ def test_in_reverse_mode_the_upstream_is_ours(proxy: Proxy) -> None:
     made = chat_flow(host="other.test")
     made.client_conn.proxy_mode = ProxyMode.parse(mode)
     assert proxy.stream(made, BAD) == GOOD
-
-
-def distrust(
-    proxy: Proxy,
-    sni: str | None,
-    address: tuple[str, int] | None,
-    error: str | None = "(sent alert: unknown ca)",
-) -> None:
-    client = tflow.tclient_conn()
-    client.sni = sni
-    client.error = error
-    context = Context(client, proxy.context.options)
-    context.server.address = address
-    proxy.addon.tls_failed_client(tls.TlsData(client, context))
-
-
-def test_a_distrustful_client_is_told_once_a_host_what_to_do(
-    proxy: Proxy, caplog: pytest.LogCaptureFixture
-) -> None:
-    for sni in (HOST, HOST, "a.test", HOST):
-        distrust(proxy, sni, (HOST, 443))
-    assert len(messages(caplog)) == 2
-    assert HOST in messages(caplog)[0]
-    assert str(proxy.folder / "mitmproxy-ca-cert.pem") in messages(caplog)[0]
-    assert "a.test" in messages(caplog)[1]
-
-
-@pytest.mark.parametrize("error", [None, "The client disconnected."])
-def test_a_client_that_fails_for_another_reason_is_told_nothing(
-    proxy: Proxy, caplog: pytest.LogCaptureFixture, error: str | None
-) -> None:
-    distrust(proxy, HOST, (HOST, 443), error)
-    assert messages(caplog) == []
 
 
 # -- requests and answers ----------------------------------------------------------

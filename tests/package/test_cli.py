@@ -85,6 +85,7 @@ def test_a_provider_by_its_name_or_its_base_url_is_run(
         ("-trust", "trust"),
         ("help", "--help"),
         ("hlep", "--help"),
+        ("nvidai", "nvidia"),
         ("version", "--version"),
         ("web", "--web"),
         ("system-proxy", "--system-proxy"),
@@ -98,16 +99,6 @@ def test_a_misspelled_tool_is_no_filter_for_mitmproxy(
     assert capsys.readouterr().err == (
         f"llm_normalize: unknown tool {word}: did you mean {meant}?\n"
     )
-
-
-def test_a_providers_name_is_a_tools_name_too(
-    asked: list[tuple[str, list[str]]], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main(["nvidia", "-p", "81"]) == 5
-    assert asked == [(".run.command", ["--provider", "nvidia", "-p", "81"])]
-    with pytest.raises(SystemExit, match="2"):
-        cli.main(["nvidai"])
-    assert "unknown tool nvidai: did you mean nvidia?" in capsys.readouterr().err
 
 
 def test_a_word_like_no_tool_is_refused_with_the_way_to_a_filter(

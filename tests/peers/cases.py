@@ -10,15 +10,6 @@ HELPER = "openai2-helper"  # .stream() and .parse()
 STRICT = "openai2-strict"  # the SDK's types, nothing coerced
 ONE_API = "one-api"  # a line scanner into Go's types, in the manner of one-api
 CLIENTS = (CAREFUL, HELPER, STRICT, ONE_API)
-REPORT_ERRORS = (CAREFUL, HELPER, ONE_API)
-
-TEXT: Json = {"text": "Tea at five.", "calls": [], "finish": "stop"}
-USAGE: Json = {"usage": (9, 4)}
-
-
-def called(name: str, arguments: str) -> Json:
-    """Return what a client should say of a call."""
-    return {"text": "", "calls": [(True, name, arguments)], "finish": "tool_calls"}
 
 
 @dataclass(frozen=True)

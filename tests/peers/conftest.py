@@ -3,15 +3,13 @@
 import pytest
 
 import environments
-from clients import programs
 from clients.lacking import give_up
 from environments import EnvironmentLackingError
-from peers import sources, stage
+from peers import stage
 
 
 @pytest.fixture(scope="session")
 def played(tmp_path_factory: pytest.TempPathFactory) -> stage.Played:
-    environments.prune(programs.folders() | sources.folders())
     try:
         return stage.play(tmp_path_factory.mktemp("peers"))
     except EnvironmentLackingError as error:

@@ -28,28 +28,13 @@ def lock_of(name: str) -> Path:
     return SERVERS / f"source-{name}.txt"
 
 
-def source_folder(name: str) -> Path:
-    """Return where a source is unpacked."""
-    return environments.folder_of(f"peer-{name}", lock_of(name).read_text("utf-8"))
-
-
-def environment_folder() -> Path:
-    """Return where the environment of the servers is."""
-    return environments.python_folder("peers", LOCK)
-
-
-def folders() -> set[Path]:
-    """Return where all of it is, made or not."""
-    return {environment_folder(), *map(source_folder, ONLY)}
-
-
 def make_environment() -> Path:
     """Return the interpreter of the servers, its environment made if need be.
 
     Raises:
         EnvironmentLackingError: It cannot be made.
     """
-    folder = environment_folder()
+    folder = environments.python_folder("peers", LOCK)
     environments.make_python(folder, LOCK)
     return environments.python_in(folder)
 
@@ -60,7 +45,8 @@ def fetch(name: str) -> Path:
     Raises:
         EnvironmentLackingError: It cannot be had.
     """
-    folder = source_folder(name)
+    pinned = lock_of(name).read_text("utf-8")
+    folder = environments.folder_of(f"peer-{name}", pinned)
     if not folder.exists():
         with (
             environments.making(folder) as part,
@@ -68,12 +54,13 @@ def fetch(name: str) -> Path:
         ):
             pip = (*_uv.pip(), "download", "--no-deps", "--no-input")
             quiet = ("--disable-pip-version-check", "--quiet", "--retries", "2")
-            pinned = ("--require-hashes", "-r", str(lock_of(name)))
-            environments.run("fetching it with pip", *pip, *quiet, "-d", there, *pinned)
+            exactly = ("--require-hashes", "-r", str(lock_of(name)))
+            environments.run(
+                "fetching it with pip", *pip, *quiet, "-d", there, *exactly
+            )
             part.mkdir()
             for archive in Path(there).iterdir():
                 _unpack(archive, ONLY[name], part)
-    environments.used(folder)
     return folder
 
 
