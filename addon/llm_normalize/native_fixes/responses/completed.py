@@ -1,7 +1,37 @@
-"""A response that is complete within the arguments of a call."""
+"""The output of the last event of a response."""
 
-from ...native_fix import NativeFix, ResponsesExample
-from ...response_events import added, begin, call, done, end, event, of_call, response
+from ..native_fix import NativeFix, ResponsesExample
+from ..response_events import (
+    WHOLE,
+    added,
+    begin,
+    call,
+    done,
+    end,
+    event,
+    of_call,
+    response,
+)
+
+
+# A response that ends without its output.
+class CompletedOutputEmpty(NativeFix):
+    """Put in the items that have been sent."""
+
+    name = "completed-output-empty"
+    changes = "`response.output` of the last event: empty, or without some items -> all of them"
+    why = "The Agents SDK, LangChain and OpenClaw take the answer from there: an empty one is asked again, up to ten times."
+    providers = ("vLLM", "LiteLLM", "new-api", "ChatGPT")
+    sources = (
+        "https://github.com/QuantumNous/new-api/issues/4362",
+        "https://github.com/vllm-project/vllm/pull/30223",
+        "https://github.com/BerriAI/litellm/pull/32724",
+    )
+    examples = (
+        ResponsesExample("empty", [*WHOLE[:-1], end(8)], WHOLE),
+        ResponsesExample.untouched("OpenAI's own", WHOLE),
+    )
+
 
 _CUT = '{"a":"b'
 _OPEN = [
@@ -17,6 +47,7 @@ _INCOMPLETE = {**response("completed", _PART), "status": "incomplete"}
 _INCOMPLETE["incomplete_details"] = _LIMIT
 
 
+# A response that is complete within the arguments of a call.
 class CompletedCallCut(NativeFix):
     """Say `incomplete`: only the limit of tokens ends an answer within an object."""
 
