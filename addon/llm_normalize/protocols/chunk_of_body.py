@@ -1,7 +1,7 @@
 """A whole answer as the one chunk of a stream that says the same."""
 
-from ..json_values import as_list, as_object
-from ..protocol import JsonObject
+from .json_values import as_list, as_object, objects_in
+from .protocol import JsonObject
 
 
 def chunk_of(completion: JsonObject) -> JsonObject:
@@ -12,6 +12,6 @@ def chunk_of(completion: JsonObject) -> JsonObject:
 
 def _choice(choice: JsonObject) -> JsonObject:
     message = {**as_object(choice.get("message"))}
-    calls = as_list(message.get("tool_calls"))
+    calls = objects_in(message.get("tool_calls"))
     message["tool_calls"] = [{**call, "index": at} for at, call in enumerate(calls)]
     return {**choice, "delta": message}
