@@ -236,8 +236,8 @@ class NativeAnswer:
             self._request,
             self._exchange,
             self._skipped,
-            self._is_new,
-            self._asked.time,
-            partial(is_overflow, status=HTTPStatus.BAD_REQUEST),
+            is_new=self._is_new,
+            created=self._asked.time,
+            is_too_long=partial(is_overflow, status=HTTPStatus.BAD_REQUEST),
             is_mapped=self._asked.is_mapped,
         )
