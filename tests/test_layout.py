@@ -27,7 +27,11 @@ NATIVE_FIX_MODULES = sorted(
         for each in NATIVE_FIXES
     }
 )
-ADAPTATION_MODULES = sorted(PACKAGE.glob("request/adaptations/*/[a-z]*.py"))
+ADAPTATION_MODULES = sorted(
+    path
+    for path in PACKAGE.glob("request/adaptations/*/[a-z]*.py")
+    if path.parent.name != "hosts"  # whose modules have several
+)
 
 SUBPACKAGES = {
     "text": set(),
@@ -350,8 +354,21 @@ def test_adaptation_module_is_one_adaptation_named_as_its_file(path: Path) -> No
 
 
 def test_every_adaptation_module_is_in_the_order() -> None:
-    listed = [each.__module__.rpartition(".")[2] for each in ADAPTATIONS]
-    assert sorted(listed) == sorted(path.stem for path in ADAPTATION_MODULES)
+    listed = [each.__module__ for each in ADAPTATIONS if not each.hosts]
+    stems = sorted(each.rpartition(".")[2] for each in listed)
+    assert stems == [
+        path.stem for path in sorted(ADAPTATION_MODULES, key=lambda p: p.stem)
+    ]
+
+
+def test_every_adaptation_for_hosts_is_in_the_order_and_named_as_its_class() -> None:
+    paths = PACKAGE.glob("request/adaptations/hosts/*.py")
+    text = "".join(path.read_text("utf-8") for path in paths)
+    declared = re.findall(r"(?m)^class (\w+)\(Adaptation\)", text)
+    listed = [each for each in ADAPTATIONS if each.hosts]
+    assert sorted(each.__name__ for each in listed) == sorted(declared)
+    for each in listed:
+        assert each.__name__ == each.name.title().replace("-", "")
 
 
 def test_adaptation_is_in_the_room_of_its_kind() -> None:
