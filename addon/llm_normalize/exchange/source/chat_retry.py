@@ -28,7 +28,7 @@ from ..message.request_facts import place_of
 from ..request.adapted_request import Adapted
 from ..state.exchange import Exchange
 from ..state.running_answer import RunningAnswer
-from .retry import Retry, send_retry
+from .retry import send_retry
 from .second_answer import FindRetry, UnusableReplacementError
 from .translation import TranslationMemory, means_missing, refusal
 
@@ -92,18 +92,16 @@ class ChatRetry:
             logger.exception("normalize: a request to %s is not translated", place)
         return exchange.translated is not None
 
-    def retry(self, running: RunningAnswer, find_retry: FindRetry) -> Retry:
-        """The retry whose answer, to the chat request, replaces the first one.
+    async def retry(
+        self, flow: http.HTTPFlow, running: RunningAnswer, find_retry: FindRetry
+    ) -> bool:
+        """Replace the first answer by that to the chat request, see `Retry`.
 
         Args:
+            flow: The flow.
             running: The answer.
             find_retry: Called with that answer: it may ask for another one in slot.
         """
-        return lambda flow: self._retry(flow, running, find_retry)
-
-    async def _retry(
-        self, flow: http.HTTPFlow, running: RunningAnswer, find_retry: FindRetry
-    ) -> bool:
         exchange = self.exchange
         content = content_of(flow.request)
         reply = await send_retry(
