@@ -21,8 +21,17 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "addon" / "llm_normalize"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 FIX_MODULES = sorted(PACKAGE.glob("fixes/*/[a-z]*.py"))
-NATIVE_FIX_MODULES = sorted(PACKAGE.glob("native_fixes/*/**/[a-z]*.py"))
-ADAPTATION_MODULES = sorted(PACKAGE.glob("request/adaptations/*/[a-z]*.py"))
+NATIVE_FIX_MODULES = sorted(
+    {
+        PACKAGE.parent / f"{each.__module__.replace('.', '/')}.py"
+        for each in NATIVE_FIXES
+    }
+)
+ADAPTATION_MODULES = sorted(
+    path
+    for path in PACKAGE.glob("request/adaptations/*/[a-z]*.py")
+    if path.parent.name != "hosts"  # whose modules have several
+)
 
 SUBPACKAGES = {
     "text": set(),
@@ -315,24 +324,29 @@ def lines_of(path: Path) -> int:
 
 def test_modules_are_small() -> None:
     assert [name(path) for path in MODULES if lines_of(path) > LINES] == []
-    fixes = [*FIX_MODULES, *NATIVE_FIX_MODULES]
-    assert [name(path) for path in fixes if lines_of(path) > FIX_LINES] == []
+    assert [name(path) for path in FIX_MODULES if lines_of(path) > FIX_LINES] == []
 
 
 def test_fix_module_is_one_fix_named_as_its_file() -> None:
-    for path in (*FIX_MODULES, *NATIVE_FIX_MODULES):
+    for path in FIX_MODULES:
         text = path.read_text(encoding="utf-8")
-        assert re.findall(
-            r"^class (\w+)\((?:Holding|Native)?Fix\)", text, re.MULTILINE
-        ) == ["".join(part.title() for part in path.stem.split("_"))], path
+        assert re.findall(r"^class (\w+)\((?:Holding)?Fix\)", text, re.MULTILINE) == [
+            "".join(part.title() for part in path.stem.split("_"))
+        ], path
         assert f'name = "{path.stem.replace("_", "-")}"' in text, path
 
 
 def test_every_fix_module_is_in_the_order() -> None:
-    every = (*EVERY_FIX, *NATIVE_FIXES)
-    listed = sorted(fix.__module__.rpartition(".")[2] for fix in every)
-    modules = (*FIX_MODULES, *NATIVE_FIX_MODULES)
-    assert listed == sorted(path.stem for path in modules)
+    listed = sorted(fix.__module__.rpartition(".")[2] for fix in EVERY_FIX)
+    assert listed == sorted(path.stem for path in FIX_MODULES)
+
+
+def test_every_native_fix_is_in_the_order_and_named_as_its_class() -> None:
+    texts = [path.read_text("utf-8") for path in PACKAGE.glob("native_fixes/**/*.py")]
+    declared = re.findall(r"(?m)^class (\w+)\(NativeFix\)", "\n".join(texts))
+    assert sorted(each.__name__ for each in NATIVE_FIXES) == sorted(declared)
+    for each in NATIVE_FIXES:
+        assert each.__name__ == each.name.title().replace("-", "")
 
 
 @pytest.mark.parametrize("path", ADAPTATION_MODULES, ids=lambda path: path.stem)
@@ -351,8 +365,21 @@ def test_adaptation_module_is_one_adaptation_named_as_its_file(path: Path) -> No
 
 
 def test_every_adaptation_module_is_in_the_order() -> None:
-    listed = [each.__module__.rpartition(".")[2] for each in ADAPTATIONS]
-    assert sorted(listed) == sorted(path.stem for path in ADAPTATION_MODULES)
+    listed = [each.__module__ for each in ADAPTATIONS if not each.hosts]
+    stems = sorted(each.rpartition(".")[2] for each in listed)
+    assert stems == [
+        path.stem for path in sorted(ADAPTATION_MODULES, key=lambda p: p.stem)
+    ]
+
+
+def test_every_adaptation_for_hosts_is_in_the_order_and_named_as_its_class() -> None:
+    paths = PACKAGE.glob("request/adaptations/hosts/*.py")
+    text = "".join(path.read_text("utf-8") for path in paths)
+    declared = re.findall(r"(?m)^class (\w+)\(Adaptation\)", text)
+    listed = [each for each in ADAPTATIONS if each.hosts]
+    assert sorted(each.__name__ for each in listed) == sorted(declared)
+    for each in listed:
+        assert each.__name__ == each.name.title().replace("-", "")
 
 
 def test_adaptation_is_in_the_room_of_its_kind() -> None:

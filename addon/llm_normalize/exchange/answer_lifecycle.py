@@ -1,9 +1,9 @@
 """The life of an answer: it begins with its headers and ends in one record."""
 
 import asyncio
-import functools
 import logging
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from http import HTTPStatus
 
 from mitmproxy import http
@@ -108,9 +108,7 @@ class Answers:
         if adaptations.learns and settings.parse_error_prose and not settings.observe:
             request = exchange.flow.request.data
             add = self._replacements.learned.answers.add
-            running.remember = functools.partial(
-                add, exchange.client, request.host, request.port
-            )
+            running.remember = partial(add, exchange.client, request.host, request.port)
         return running
 
     def put_in_events(
@@ -167,7 +165,9 @@ class Answers:
         running = self._new(exchange, counts)
         second = SecondAnswer(exchange, running, chat.client, self.streams, self._stats)
         await second.replace_first(
-            lambda *_: chat.retry(running, self._replacements.find)
+            lambda *_: partial(
+                chat.retry, running=running, find_retry=self._replacements.find
+            )
         )
 
     def retry_as_asked(

@@ -9,9 +9,13 @@ class BlankText:
 
     Models write some between their thoughts and a call, and clients show one as a message
     of its own.
+
+    Args:
+        most: Characters that it holds at most.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: float = _MOST) -> None:
+        self._most = most
         self._held: list[str] = []
         self._size = 0
 
@@ -19,7 +23,7 @@ class BlankText:
         """The text to send now that *text* has arrived; empty while all of it is blank."""
         self._held.append(text)
         self._size += len(text)
-        return self.take() if text.strip() or self._size > _MOST else ""
+        return self.take() if text.strip() or self._size > self._most else ""
 
     def take(self) -> str:
         """The held text, which is no longer held."""

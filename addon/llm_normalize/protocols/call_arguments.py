@@ -1,8 +1,6 @@
 """The arguments of a call: clients and providers want an object."""
 
-from collections.abc import Callable
-
-from ..wire.json_text import Json, dumps, loads, loads_leniently
+from ..wire.json_text import Json, dumps, loads_leniently, loads_or_none
 from .protocol import JsonObject
 
 INVALID = "INVALID_JSON"
@@ -17,9 +15,9 @@ def arguments_in(text: str) -> JsonObject:
     there twice) becomes the only value of one, which a tool refuses and the model sees
     again, instead of a call without its arguments. Some models spell an object as a string.
     """
-    value = _parsed(text.strip() or "{}")
+    value = loads_or_none(_bytes(text.strip() or "{}"))
     if isinstance(value, str):
-        value = _parsed(value)
+        value = loads_or_none(_bytes(value))
     return value if isinstance(value, dict) else {INVALID: text}
 
 
@@ -32,12 +30,13 @@ def spelled(given: Json) -> str:
         text = "{}" if given is None else dumps(given).decode()
     else:
         text = given.strip() or "{}"
-    is_object = isinstance(_parsed(text, loads_leniently), dict)
-    return text if is_object else dumps(arguments_in(text)).decode()
-
-
-def _parsed(text: str, parse: Callable[[bytes], Json] = loads) -> Json:
     try:
-        return parse(text.encode(errors="backslashreplace"))
+        if isinstance(loads_leniently(_bytes(text)), dict):
+            return text
     except (ValueError, RecursionError):
-        return None
+        """It is spelled anew."""
+    return dumps(arguments_in(text)).decode()
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="backslashreplace")

@@ -1,7 +1,8 @@
 """The reader of a provider's own answer, by the protocol that its client speaks."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from functools import cache, partial
+from typing import Any
 
 from .json_values import as_list, as_string, objects_in
 from .messages.native.message_reader import MessagesReader
@@ -16,11 +17,7 @@ def native_reader(
     request: JsonObject,
     seed: str,
     skipped: Collection[str] = (),
-    is_new: Callable[[str], bool] = lambda _: True,
-    created: int = 0,
-    is_too_long: Callable[[JsonObject], bool] = lambda _: False,
-    *,
-    is_mapped: bool = False,
+    **known: Any,
 ) -> NativeReader:
     """Return the reader of one answer.
 
@@ -29,10 +26,7 @@ def native_reader(
         request: What the client asked.
         seed: What made-up ids have in common: one exchange's alone.
         skipped: The names of fixes that are off.
-        is_new: Tells whether no earlier answer to the client had this id.
-        created: When it was asked, in seconds of the epoch.
-        is_too_long: Tells whether an error says that the request is.
-        is_mapped: Whether another model was sent than the one asked for.
+        known: What else is known, by the names of `NativeAsked`.
     """
     turns = objects_in(request.get("messages"))
     asked = NativeAsked(
@@ -51,10 +45,7 @@ def native_reader(
             if isinstance(each, str)
         ],
         skipped,
-        is_new,
-        created,
-        is_mapped,
-        is_too_long,
+        **known,
     )
     if protocol == "messages":
         return MessagesReader(asked)

@@ -154,6 +154,14 @@ def loads(data: bytes) -> Json:
         return _plain(_decode_spelled(text))
 
 
+def loads_or_none(data: bytes) -> Json:
+    """Return the JSON value in *data*; None if there is none, or Python cannot hold it."""
+    try:
+        return loads(data)
+    except (ValueError, RecursionError):
+        return None
+
+
 def loads_request(data: bytes) -> Json:
     """Return the JSON value in *data*, a request: providers read one, however it repeats.
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mitmproxy import http
 
-from llm_normalize.exchange.source import busy_provider
+from llm_normalize.exchange.source import busy_provider, retry
 from llm_normalize.exchange.source.busy_provider import _wait
 from llm_normalize.mitm.second_request import Reply
 from llm_normalize.routing.rate_limit_headers import retry_after
@@ -37,7 +37,7 @@ def replies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         await asyncio.sleep(0)
         return made.pop(0)
 
-    monkeypatch.setattr(busy_provider, "send_retry", send_retry)
+    monkeypatch.setattr(retry, "send_retry", send_retry)
     return made
 
 

@@ -3,12 +3,11 @@ from typing import Any
 import pytest
 
 from exchange.source.second_answers import SecondAnswers
-from llm_normalize.exchange.request.adapted_request import key_of
+from llm_normalize.exchange.request.adapted_request import client_of, key_of
 from llm_normalize.exchange.source import retry
-from llm_normalize.exchange.source.retry import MAX_RETRIES, RefusedRequest
+from llm_normalize.exchange.source.retry import MAX_RETRIES
 from llm_normalize.mitm.second_request import Reply, UpstreamError
 from llm_normalize.records.snapshot import KEY
-from llm_normalize.request.refusals.learned_rejections import Learned
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import GOOD_BODY, Proxy, broken, chat_flow, messages, response_of
 
@@ -137,18 +136,15 @@ def test_observing_tells_what_would_go(proxy: Proxy, upstream: SecondAnswers) ->
 def test_what_helped_is_learned_though_more_is_refused_than_tries(
     upstream: SecondAnswers, proxy: Proxy
 ) -> None:
-    learned = Learned()
+    learned = proxy.addon._answers._replacements.learned
     names = ["seed", "a", "b", "c", "d"]
     made = refused(request={"model": "m"} | dict.fromkeys(names, 1))
     upstream.replies = [
         Reply(400, "", JSON, SEED.replace(b"seed", name.encode())) for name in names[1:]
     ]
-    found = RefusedRequest.of(made, made.response)
-    assert found
-    loop = proxy.context.master.event_loop
-    assert loop.run_until_complete(found.retry(made, learned, b"me"))
+    play(proxy, made)
     assert len(upstream.asked) == MAX_RETRIES == 3
-    known = learned.of(key_of(made.request, {"model": "m"}, b"me"))
+    known = learned.of(key_of(made.request, {"model": "m"}, client_of(made)))
     assert [each.path for each in known] == [("seed",), ("a",), ("b",)]
     assert b"'c'" in (response_of(made).content or b"")
 

@@ -10,7 +10,7 @@ import pytest
 from mitmproxy import http
 
 from llm_normalize.exchange.delivery import answer_streams
-from llm_normalize.exchange.source import busy_provider, pending_result, retry
+from llm_normalize.exchange.source import pending_result, retry
 from llm_normalize.mitm.second_request import Reply
 from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.wire.json_text import dumps
@@ -73,7 +73,6 @@ def replies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         return reply() if callable(reply) else reply
 
     monkeypatch.setattr(retry, "send_retry", send_retry)
-    monkeypatch.setattr(busy_provider, "send_retry", send_retry)
     return made
 
 

@@ -6,7 +6,7 @@ from mitmproxy import http
 
 from llm_normalize.exchange.delivery.stream_or_buffer import is_workers_ai_answer
 from llm_normalize.exchange.request.adapted_request import Adapted
-from llm_normalize.exchange.source import workers_ai_run
+from llm_normalize.exchange.source import retry as retries
 from llm_normalize.exchange.source.workers_ai_run import retry_without_stream, translate
 from llm_normalize.exchange.state.exchange import Exchange
 from llm_normalize.exchange.state.running_answer import RunningAnswer
@@ -60,7 +60,7 @@ def test_answer_is_asked_for_in_one_piece_where_there_is_no_stream(
         asked.append(body)
         return reply
 
-    monkeypatch.setattr(workers_ai_run, "send_retry", send_retry)
+    monkeypatch.setattr(retries, "send_retry", send_retry)
     made, answer = running(EMPTY)
     later = retry_without_stream(made, answer)
     assert later is not None

@@ -116,3 +116,16 @@ def test_judge_finds_what_is_wrong() -> None:
         {key: value for key, value in good.items() if key != "stop_sequence"},
     ):
         assert check_body(wrong)
+
+
+def test_blanks_before_a_call_are_no_text_however_many() -> None:
+    found = body_of(call("{}") | {"content": " " * 5000}, "tool_calls")
+    assert [each["type"] for each in found["content"]] == ["tool_use"]
+    alone = body_of({"content": " " * 5000})
+    assert alone["content"] == [{"type": "text", "text": " " * 5000}]
+
+
+def test_answer_that_does_not_say_why_it_ends_has_ended() -> None:
+    found = body_of({"content": "Hi"}, "")
+    assert found["content"] == [{"type": "text", "text": "Hi"}]
+    assert found["stop_reason"] == "end_turn"

@@ -168,17 +168,15 @@ class AnswerRecord:
         ms: float,
         write: Callable[[Entry | TextPair], None],
     ) -> None:
-        record = {
-            "type": "pair",
-            "v": 1,
-            "flow": self.flow,
-            "n": event.n,
-            "ms": ms,
-            "fixes": event.fixes,
-            "before": event.before,
-            "after": event.after,
-        }
-        write(Entry(self._mode(record), self.secrets, self.echo, self.is_error))
+        record = self._line(
+            "pair",
+            n=event.n,
+            ms=ms,
+            fixes=event.fixes,
+            before=event.before,
+            after=event.after,
+        )
+        write(Entry(record, self.secrets, self.echo, self.is_error))
 
     def close(
         self, status: int | None, end: str, events: int, bytes_in: int, bytes_out: int
@@ -201,29 +199,15 @@ class AnswerRecord:
             )
             for verb in ("dropped", "changed")
         }
-        record = {
-            "type": "request",
-            "v": 1,
-            "flow": self.flow,
-            "host": self.host,
-            "model": self.model,
-            "fixes": list(dict.fromkeys(name for name, _, _ in self.request)),
-        }
-        return self._mode(record | by_verb)
+        names = list(dict.fromkeys(name for name, _, _ in self.request))
+        of = {"host": self.host, "model": self.model}
+        return self._line("request", **of, fixes=names, **by_verb)
 
     def _refusal(self, status: int | None) -> Record:
         """The record of a refusal whose words asked for nothing that is known."""
         words = mask(self.refusal, self.secrets, self.echo, is_error=True)
-        record = {
-            "type": "refusal",
-            "v": 1,
-            "flow": self.flow,
-            "host": self.host,
-            "model": self.model,
-            "status": status,
-            "words": words,
-        }
-        return self._mode(record)
+        of = {"host": self.host, "model": self.model}
+        return self._line("refusal", **of, status=status, words=words)
 
     def flow_record(
         self, status: int | None, end: str, events: int, bytes_in: int, bytes_out: int
@@ -249,27 +233,23 @@ class AnswerRecord:
             counted |= {"translated": True}
         if self.estimates:
             counted |= {"tokens_estimated": True}
-        return self._mode(
-            {
-                "type": "flow",
-                "v": 1,
-                "flow": self.flow,
-                "time": _rfc3339(time.time()),
-                "host": self.host,
-                "path": self.path,
-                "status": status,
-                "model": self.model,
-                "stream": self.stream,
-                "events": events,
-                "changed": self.changed,
-                "fixes": dict(self.by_count()) if self.fixes else {},
-                "bytes_in": bytes_in,
-                "bytes_out": bytes_out,
-                "first_ms": self.first_ms,
-                "total_ms": self._since_asked(),
-                "end": end,
-                **counted,
-            }
+        return self._line(
+            "flow",
+            time=_rfc3339(time.time()),
+            host=self.host,
+            path=self.path,
+            status=status,
+            model=self.model,
+            stream=self.stream,
+            events=events,
+            changed=self.changed,
+            fixes=dict(self.by_count()) if self.fixes else {},
+            bytes_in=bytes_in,
+            bytes_out=bytes_out,
+            first_ms=self.first_ms,
+            total_ms=self._since_asked(),
+            end=end,
+            **counted,
         )
 
     def by_count(self) -> list[tuple[str, int]]:
@@ -309,8 +289,10 @@ class AnswerRecord:
     def _protocol_key(self) -> str:
         return "protocol" if self.is_translated else "native"
 
-    def _mode(self, record: Record) -> Record:
-        return {**record, "mode": "observe"} if self.observe else record
+    def _line(self, kind: str, **fields: Any) -> Record:
+        """A line of the log."""
+        mode = {"mode": "observe"} if self.observe else {}
+        return {"type": kind, "v": 1, "flow": self.flow, **fields, **mode}
 
     def _since_headers(self) -> float:
         return round((time.monotonic() - self._headers_at) * 1000, 1)

@@ -10,7 +10,7 @@ from ...request.adaptation import CHAT, Body, HostAdaptations
 from ...request.refusals.dropped_parameters import apply, ordered
 from ...request.refusals.learned_rejections import Key, Learned, mark_of
 from ...text.printable import brief
-from ...wire.json_text import Json, dumps, loads
+from ...wire.json_text import dumps, loads_or_none
 from ..message.message_body import content_of, put_content
 from ..message.request_facts import named_host, place_of
 
@@ -122,10 +122,7 @@ def body_of(request: http.Request) -> Body | None:
 
 
 def _read(text: bytes) -> Body | None:
-    try:
-        body: Json = loads(text)
-    except (ValueError, RecursionError):
-        return None
+    body = loads_or_none(text)
     return body if isinstance(body, dict) else None
 
 

@@ -25,7 +25,7 @@ from ...repair.engine.stream_to_body import MOST, values_in
 from ...repair.fix import Fix
 from ...repair.outcome import EventRecord
 from ...routing.hosts import Hosts
-from ...wire.json_text import Json, dumps, loads
+from ...wire.json_text import dumps, loads_or_none
 from ..message.message_body import put_content, request_body
 from .adapted_request import Adapted
 
@@ -176,7 +176,7 @@ class NativeAnswer:
         protocol.
         """
         names = {fix.name for fix in fixes}
-        value = _read(data)
+        value = loads_or_none(data)
         if value is None and status < HTTPStatus.BAD_REQUEST and STREAM in names:
             folded = self._folded(data, label)
             if folded is not None:
@@ -226,7 +226,7 @@ class NativeAnswer:
     def _put_in_protocol(self, record: EventRecord, status: int) -> None:
         fix = self.protocol.error_fix
         if fix and fix not in self._skipped:
-            error = error_in(as_object(_read(record.after[0])), phrase(status))
+            error = error_in(as_object(loads_or_none(record.after[0])), phrase(status))
             record.after[:] = [dumps(self.protocol.error_body(status, error))]
             record.fixed(fix)
 
@@ -236,16 +236,8 @@ class NativeAnswer:
             self._request,
             self._exchange,
             self._skipped,
-            self._is_new,
-            self._asked.time,
-            partial(is_overflow, status=HTTPStatus.BAD_REQUEST),
+            is_new=self._is_new,
+            created=self._asked.time,
+            is_too_long=partial(is_overflow, status=HTTPStatus.BAD_REQUEST),
             is_mapped=self._asked.is_mapped,
         )
-
-
-def _read(data: bytes) -> Json:
-    try:
-        value: Json = loads(data)
-    except (ValueError, RecursionError):
-        return None
-    return value

@@ -7,13 +7,13 @@ from http import HTTPStatus
 
 from mitmproxy import http
 
-from ...mitm.second_request import Reply, is_gone, replace_response
+from ...mitm.second_request import is_gone
 from ...routing.rate_limit_headers import retry_after
-from ...wire.json_text import Json, loads
+from ...wire.json_text import Json, loads_or_none
 from ..message.message_body import content_of, request_body
 from ..state.running_answer import RunningAnswer
 from .polling import unless_gone
-from .retry import Retry, send_retry
+from .retry import Retry, ask_again
 
 STATUSES = (429, 503)
 _FIRST_WAIT = 0.5  # seconds
@@ -57,19 +57,12 @@ def retry_when_busy(flow: http.HTTPFlow, running: RunningAnswer) -> Retry | None
             backoff = min(2 * backoff, _LONGEST_WAIT)
             if is_gone(flow):
                 return False
-            reply = await send_retry(
-                flow,
-                body,
-                live=running.is_live,
-                slot=running.slot,
-                wait=max(0.0, deadline - time.monotonic()),
-            )
-            if reply is None:
+            left = max(0.0, deadline - time.monotonic())
+            has_reply = await ask_again(running, body, left)
+            if has_reply is None:
                 return False
-            if not isinstance(reply, Reply):
+            if not has_reply:
                 break
-            replace_response(response, reply)
-            running.live_body = reply.live_body
         return True
 
     return retry
@@ -93,8 +86,8 @@ def _wait(response: http.Response, backoff: float) -> float:
 def _code(response: http.Response) -> Json:
     """Return the code of an error in OpenAI's form."""
     try:
-        body = loads(content_of(response))
-    except (ValueError, RecursionError):
+        body = loads_or_none(content_of(response))
+    except ValueError:
         return None
     error = body.get("error") if isinstance(body, dict) else None
     return error.get("code") if isinstance(error, dict) else None

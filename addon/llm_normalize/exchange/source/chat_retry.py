@@ -8,13 +8,14 @@ nothing is remembered. An error that says more than that is the client's: NIM's 
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Self
 
 from mitmproxy import http
 
 from ...mitm.client_stream import ClientStream
-from ...mitm.second_request import Reply, drop, replace_response
+from ...mitm.second_request import Reply, drop
 from ...protocols import Endpoint, endpoint_at
 from ...protocols.answer_stream import object_in
 from ...protocols.protocol import UntranslatableError
@@ -27,42 +28,32 @@ from ..message.request_facts import place_of
 from ..request.adapted_request import Adapted
 from ..state.exchange import Exchange
 from ..state.running_answer import RunningAnswer
-from .retry import Retry, send_retry
+from .retry import send_retry
 from .second_answer import FindRetry, UnusableReplacementError
 from .translation import TranslationMemory, means_missing, refusal
 
 logger = logging.getLogger(__name__)
 
 
+@dataclass(slots=True)
 class ChatRetry:
     """One such request; see `of`.
 
-    Args:
+    Attributes:
         exchange: The exchange, whose first answer's headers have arrived.
+        first: That answer.
         endpoint: Where its request went.
         client: Where the answer is sent.
         streams: Begins its stream.
         translations: Remembers what has helped.
-
-    Attributes:
-        first: The first answer, once it has arrived.
     """
 
-    def __init__(
-        self,
-        exchange: Exchange,
-        endpoint: Endpoint,
-        client: ClientStream,
-        streams: AnswerStreams,
-        translations: TranslationMemory,
-    ) -> None:
-        self.client = client
-        self._exchange = exchange
-        self._first = exchange.running
-        self._endpoint = endpoint
-        self._streams = streams
-        self._translations = translations
-        self.first: bytes | None = None
+    exchange: Exchange
+    first: RunningAnswer | None
+    endpoint: Endpoint
+    client: ClientStream
+    streams: AnswerStreams
+    translations: TranslationMemory
 
     @classmethod
     def of(
@@ -79,20 +70,21 @@ class ChatRetry:
         client = _client_of(exchange, streams)
         if client is None:
             return None
-        return cls(exchange, endpoint, client, streams, translations)
+        first = exchange.running
+        return cls(exchange, first, endpoint, client, streams, translations)
 
     async def translate(self) -> bool:
         """Make the request chat if its path is missing; tell whether it is to be sent."""
-        exchange = self._exchange
+        exchange = self.exchange
         request, response = exchange.flow.request, exchange.flow.response
-        first = self.first = await self._streams.first_body(self.client)
+        first = await self.streams.first_body(self.client)
         if first is None or response is None:
             return False
         encoding = response.headers.get("content-encoding", "")
         if not means_missing(request, response.status_code, first, encoding):
             return False
         try:
-            self._translations.translate(exchange, self._endpoint)
+            self.translations.translate(exchange, self.endpoint)
         except UntranslatableError as error:
             exchange.instead = refusal(error)
         except Exception:
@@ -100,19 +92,17 @@ class ChatRetry:
             logger.exception("normalize: a request to %s is not translated", place)
         return exchange.translated is not None
 
-    def retry(self, running: RunningAnswer, find_retry: FindRetry) -> Retry:
-        """The retry whose answer, to the chat request, replaces the first one.
+    async def retry(
+        self, flow: http.HTTPFlow, running: RunningAnswer, find_retry: FindRetry
+    ) -> bool:
+        """Replace the first answer by that to the chat request, see `Retry`.
 
         Args:
+            flow: The flow.
             running: The answer.
             find_retry: Called with that answer: it may ask for another one in slot.
         """
-        return lambda flow: self._retry(flow, running, find_retry)
-
-    async def _retry(
-        self, flow: http.HTTPFlow, running: RunningAnswer, find_retry: FindRetry
-    ) -> bool:
-        exchange = self._exchange
+        exchange = self.exchange
         content = content_of(flow.request)
         reply = await send_retry(
             flow, content, live=running.is_live, slot=exchange.slot
@@ -129,15 +119,15 @@ class ChatRetry:
         # One that refuses says nothing about its paths, nor may the first answer have.
         status = running.received.status_code
         if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
-            self._translations.learn(exchange, self._endpoint)
+            self.translations.learn(exchange, self.endpoint)
         return is_answered
 
     def _undo(self) -> None:
-        exchange = self._exchange
+        exchange = self.exchange
         assert exchange.translated is not None
         exchange.translated.restore(exchange.flow.request)
         exchange.translated = exchange.adapted = None
-        exchange.running = self._first
+        exchange.running = self.first
 
 
 def _client_of(exchange: Exchange, streams: AnswerStreams) -> ClientStream | None:
@@ -164,8 +154,7 @@ async def take(
     Returns:
         False if the client disconnected.
     """
-    replace_response(running.received, reply)
-    running.live_body = reply.live_body
+    running.take(reply)
     again = find_retry(exchange, running)
     return again is None or await again(exchange.flow)
 
@@ -175,30 +164,24 @@ def _has_words(reply: Reply) -> bool:
     return reply.status != HTTPStatus.METHOD_NOT_ALLOWED and bool(object_in(reply.body))
 
 
+@dataclass(slots=True)
 class AskedRetry:
     """A request that was translated from memory, and chat's path has a 404 for it.
 
     Memory is wrong then, or does not hold for this request. So it is sent once
     untranslated, and its answer is taken, unless that says the same.
 
-    Args:
+    Attributes:
         exchange: The exchange, whose first answer's headers have arrived.
         client: Where the answer is sent.
         streams: Reads the first answer.
         translations: Forgets.
     """
 
-    def __init__(
-        self,
-        exchange: Exchange,
-        client: ClientStream,
-        streams: AnswerStreams,
-        translations: TranslationMemory,
-    ) -> None:
-        self.client = client
-        self._exchange = exchange
-        self._streams = streams
-        self._translations = translations
+    exchange: Exchange
+    client: ClientStream
+    streams: AnswerStreams
+    translations: TranslationMemory
 
     @classmethod
     def of(
@@ -218,12 +201,12 @@ class AskedRetry:
         Args:
             adapt: Changes the request to what is accepted in its own protocol.
         """
-        exchange, flow = self._exchange, self._exchange.flow
+        exchange, flow = self.exchange, self.exchange.flow
         request, translated = flow.request, exchange.translated
         assert translated is not None
-        if await self._streams.first_body(self.client) is None:
+        if await self.streams.first_body(self.client) is None:
             return None
-        self._translations.forget(exchange)
+        self.translations.forget(exchange)
         path, content, before = request.path, content_of(request), exchange.adapted
         # Not a copy of the headers: it would be saved with the proxy's key.
         headers, fields = request.headers, request.headers.fields

@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 from mitmproxy import http
 
-from ...mitm.second_request import is_gone, replace_response, request_with, send
+from ...mitm.second_request import is_gone, request_with, send
 from ...repair.outcome import EventRecord
 from ...routing.key_headers import name_server
 from ..delivery.stream_or_buffer import PENDING, RESULT_ID
@@ -41,8 +41,7 @@ async def fetch(flow: http.HTTPFlow, running: RunningAnswer) -> bool:
     )
     if reply is None:
         return False
-    replace_response(response, reply)
-    running.live_body = reply.live_body
+    running.take(reply)
     if not running.is_over:  # else it has its record
         after = [response.raw_content] if response.raw_content else []
         record = EventRecord(0, before, after, [PENDING])

@@ -3,23 +3,21 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Container, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from mitmproxy import http
 
 from ...mitm.second_request import (
-    ArrivingBody,
     Reply,
     UpstreamError,
     drop,
     is_gone,
-    replace_response,
     request_with,
     send,
 )
-from ...request.adaptation import NO_MEMORY, Body, Memory
-from ...request.refusals.dropped_parameters import FORMS, Change, apply, changes_for
+from ...request.adaptation import Body, Memory
+from ...request.refusals.dropped_parameters import Change, apply, changes_for
 from ...request.refusals.learned_rejections import Learned
 from ...request.refusals.refusal_parser import LARGE, refusal_of
 from ...routing.pace import Slot
@@ -57,41 +55,23 @@ def retry_after_refusal(
         running: The answer; if it is only observed, it records what would be changed.
         learned: Records the changes that helped.
     """
-    settings = running.settings
-    flow, client = exchange.flow, exchange.learner
-    refused = (
-        RefusedRequest.of(
-            flow,
-            running.received,
-            words=settings.parse_error_prose,
-            forms=settings.adaptations.forms_for(exchange.sent_as),
-            memory=learned.answers.of(client, flow.request.host, flow.request.port),
-            is_chat=running.native is None,
-        )
-        if settings.adaptations.learns
-        else None
-    )
-    if refused is None:
+    request, settings = exchange.flow.request, running.settings
+    is_read = running.received.status_code in STATUSES and settings.adaptations.learns
+    # A replayed answer stays: mitmproxy has not sent the request.
+    is_sent = exchange.flow.server_conn.timestamp_start
+    body = body_of(request) if is_read and is_sent else None
+    if body is None:
         return None
-    running.record.refusal = refused.words_left
+    echo = Echo(request_body(request), secrets_of(request))
+    refused = RefusedRequest(exchange, running, learned, body, echo)
+    refused.read()
     if not refused.changes:
         return None
-    if running.settings.observe:
+    if settings.observe:
         running.record.request.extend(refused.change())
         return None
-
-    async def retry(flow: http.HTTPFlow) -> bool:
-        try:
-            return await refused.retry(
-                flow, learned, client, live=running.is_live, slot=running.slot
-            )
-        finally:
-            running.live_body = refused.live_body
-            running.record.request.extend(refused.edits)
-            running.record.refusal = refused.words_left
-
     running.pending = True
-    return retry
+    return refused.retry
 
 
 @dataclass
@@ -99,127 +79,84 @@ class RefusedRequest:
     """A request that its provider refused, and the changes that may help.
 
     Attributes:
-        response: What refuses it; a later answer takes its place.
+        exchange: The exchange.
+        running: Its answer, which refuses it; a later one takes its place.
+        learned: Records the changes that helped.
         body: The request.
-        changes: The changes to try next.
         echo: Finds what a refusal repeats of it.
-        words: Whether the text of a refusal is parsed.
-        forms: The names of the forms that it may be given.
-        memory: What is remembered of earlier answers.
-        is_chat: Whether it asks for chat completions.
-        words_left: What the last refusal says, if it asks for nothing that is known.
-        edits: The changes made so far, each of them answered.
-        live_body: The rest of the last answer, as it arrives.
+        changes: The changes to try next.
     """
 
-    response: http.Response
+    exchange: Exchange
+    running: RunningAnswer
+    learned: Learned
     body: Body = field(repr=False)
-    changes: list[Change]
     echo: Echo = field(repr=False)
-    words: bool = True
-    forms: Container[str] = FORMS
-    memory: Memory = NO_MEMORY
-    is_chat: bool = True
-    words_left: str = ""
-    edits: list[RequestEdit] = field(default_factory=list)
-    live_body: ArrivingBody | None = None
+    changes: list[Change] = field(default_factory=list)
 
-    @classmethod
-    def of(
-        cls,
-        flow: http.HTTPFlow,
-        response: http.Response,
-        *,
-        words: bool = True,
-        forms: Container[str] = FORMS,
-        memory: Memory = NO_MEMORY,
-        is_chat: bool = True,
-    ) -> "RefusedRequest | None":
-        """Return the request of *flow*; None if *response* does not refuse it.
+    @property
+    def _memory(self) -> Memory:
+        request, answers = self.exchange.flow.request, self.learned.answers
+        return answers.of(self.exchange.learner, request.host, request.port)
 
-        Also None if it is not known, or mitmproxy has not sent it: a replayed answer stays.
+    def read(self, tried: Sequence[Change] = ()) -> None:
+        """Find the changes to try, given those already *tried*.
+
+        What the refusal says is recorded if it asks for nothing that is known.
         """
-        request = flow.request
-        is_read = response.status_code in STATUSES
-        if not is_read or not flow.server_conn.timestamp_start:
-            return None
-        body = body_of(request)
-        if body is None:
-            return None
-        echo = Echo(request_body(request), secrets_of(request))
-        made = cls(response, body, [], echo, words, forms, memory, is_chat)
-        made.changes = made._changes()
-        return made
-
-    def _changes(self, tried: Sequence[Change] = ()) -> list[Change]:
-        """Return the changes to try, given those already *tried*."""
-        status, self.words_left = self.response.status_code, ""
+        running, settings = self.running, self.running.settings
+        response, running.record.refusal = running.received, ""
+        status, self.changes = response.status_code, []
         if status not in STATUSES:
-            return []
-        refusal = refusal_of(_beginning(self.response), self.echo, words=self.words)
+            return
+        words = settings.parse_error_prose
+        refusal = refusal_of(_beginning(response), self.echo, words=words)
         found = changes_for(
             refusal,
             self.body,
             tried,
-            self.forms,
-            self.memory,
-            is_chat=self.is_chat,
+            settings.adaptations.forms_for(self.exchange.sent_as),
+            self._memory,
+            is_chat=running.native is None,
         )
-        found = [each for each in found if status in _REFUSED or each.is_form]
-        self.words_left = "" if found else refusal.words
-        return found
+        self.changes = [each for each in found if status in _REFUSED or each.is_form]
+        running.record.refusal = "" if self.changes else refusal.words
 
     def change(self) -> list[RequestEdit]:
         """Change the request, and return what was changed."""
         return [
             (each.by, *edit)
             for each in self.changes
-            for edit in apply(each, self.body, self.memory)
+            for edit in apply(each, self.body, self._memory)
         ]
 
-    async def retry(
-        self,
-        flow: http.HTTPFlow,
-        learned: Learned,
-        client: bytes,
-        *,
-        live: bool = False,
-        slot: Slot | None = None,
-    ) -> bool:
+    async def retry(self, flow: http.HTTPFlow) -> bool:
         """Replace the refusal by the answer to the changed request.
 
         If none arrives, the refusal stays.
 
-        Args:
-            flow: The flow.
-            learned: Records the changes that helped.
-            client: Identifies the client.
-            live: Whether the body of the last answer may still be arriving: `live_body`.
-            slot: Its place where requests are paced.
-
         Returns:
             False if the client disconnected.
         """
-        request = flow.request
-        key, tried, times = key_of(request, self.body, client), list[Change](), 0
+        request, running = flow.request, self.running
+        key = key_of(request, self.body, self.exchange.learner)
+        tried, times = list[Change](), 0
         while self.changes:
             times += not all(each.is_free for each in self.changes)
             edits = self.change()
-            reply = await send_retry(flow, dumps(self.body), live=live, slot=slot)
-            if reply is None:
+            has_reply = await ask_again(running, dumps(self.body))
+            if has_reply is None:
                 return False
-            if not isinstance(reply, Reply):
+            if not has_reply:
                 break
             put_content(request, dumps(self.body))
-            replace_response(self.response, reply)
-            self.live_body = reply.live_body
-            self.edits += edits
+            running.record.request.extend(edits)
             tried += self.changes
-            self.changes = self._changes(tried)
+            self.read(tried)
             # What fails for another reason, a 500 say, tells nothing about the change: it is
             # learned with the next refusal, or requests would be changed for nothing.
-            if self.changes or 200 <= reply.status < 300:  # noqa: PLR2004
-                learned.add(key, tried)
+            if self.changes or 200 <= running.received.status_code < 300:  # noqa: PLR2004
+                self.learned.add(key, tried)
             if times >= MAX_RETRIES:
                 self.changes = [each for each in self.changes if each.is_free]
         return True
@@ -229,6 +166,27 @@ def _beginning(response: http.Response) -> bytes:
     """Return the beginning of an answer's body; nothing if it cannot be decoded."""
     encoding = response.headers.get("content-encoding", "")
     return beginning(response.raw_content or b"", encoding, LARGE)
+
+
+async def ask_again(
+    running: RunningAnswer, body: bytes, wait: float | None = None
+) -> bool | None:
+    """Put the reply to a request with another *body* in the place of its answer.
+
+    Args:
+        running: The answer.
+        body: What is sent.
+        wait: For how many seconds its turn is waited for; None for any time.
+
+    Returns:
+        Whether there is a reply; None if the client disconnected.
+    """
+    live, slot = running.is_live, running.slot
+    reply = await send_retry(running.flow, body, live=live, slot=slot, wait=wait)
+    if isinstance(reply, Reply):
+        running.take(reply)
+        return True
+    return None if reply is None else False
 
 
 async def send_retry(

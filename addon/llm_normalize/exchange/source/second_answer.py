@@ -9,6 +9,7 @@ the complete answer.
 import asyncio
 import logging
 from collections.abc import AsyncIterable, AsyncIterator, Callable
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Self
 
@@ -43,10 +44,11 @@ class UnusableReplacementError(Exception):
     """The second answer cannot replace the first."""
 
 
+@dataclass(slots=True)
 class SecondAnswer:
     """The replacement of one first answer; see `of`.
 
-    Args:
+    Attributes:
         exchange: The exchange.
         running: Its first answer, of which nothing has been sent.
         client: Where the answer is sent.
@@ -54,20 +56,11 @@ class SecondAnswer:
         stats: Counts it at its end.
     """
 
-    def __init__(
-        self,
-        exchange: Exchange,
-        running: RunningAnswer,
-        client: ClientStream,
-        streams: AnswerStreams,
-        stats: Stats,
-    ) -> None:
-        self._exchange = exchange
-        self._flow = exchange.flow
-        self._running = running
-        self._client = client
-        self._streams = streams
-        self._stats = stats
+    exchange: Exchange
+    running: RunningAnswer
+    client: ClientStream
+    streams: AnswerStreams
+    stats: Stats
 
     @classmethod
     def of(
@@ -93,22 +86,22 @@ class SecondAnswer:
         Args:
             find_retry: Called when the first answer is complete.
         """
-        running, response = self._running, self._flow.response
+        running, response = self.running, self.exchange.flow.response
         assert response is not None
-        first = await self._streams.first_body(self._client)
+        first = await self.streams.first_body(self.client)
         if first is None:
-            if self._exchange.has_begun:
+            if self.exchange.has_begun:
                 self._begin_stream()
             return  # mitmproxy collects it
         response.data.content = first
         running.is_last = running.is_live = True
         running.pending, has_arrived = True, False
         try:
-            retry = find_retry(self._exchange, running)
-            if retry is None and self._exchange.has_begun:
+            retry = find_retry(self.exchange, running)
+            if retry is None and self.exchange.has_begun:
                 retry = _as_it_is
             if retry is not None:
-                arrival = asyncio.ensure_future(retry(self._flow))
+                arrival = asyncio.ensure_future(retry(self.exchange.flow))
                 if await self._takes_long(response, arrival):
                     self._begin_before(arrival)
                     return
@@ -128,46 +121,46 @@ class SecondAnswer:
         self, response: http.Response, arrival: asyncio.Future[bool]
     ) -> bool:
         """Tell whether the second answer takes so long that the stream begins before it."""
-        if self._exchange.has_begun:
+        if self.exchange.has_begun:
             return True
         # One that is sent again may have to wait for its turn, too.
-        waits = busy_provider.is_busy(response) or self._running.slot is not None
+        waits = busy_provider.is_busy(response) or self.running.slot is not None
         if not waits and response.status_code != HTTPStatus.ACCEPTED:
             return False
-        await asyncio.wait({arrival}, timeout=self._running.settings.keepalive or None)
+        await asyncio.wait({arrival}, timeout=self.running.settings.keepalive or None)
         return not arrival.done()
 
     async def _has_arrived(self, arrival: asyncio.Future[bool]) -> bool:
         """Wait for the second answer; tell whether there is one, and still a client."""
-        exchange, running = self._exchange, self._running
+        exchange, running = self.exchange, self.running
         if await arrival:
-            response = self._flow.response
+            response = self.exchange.flow.response
             assert response is not None
             running.received_status = response.status_code
             return True
         if exchange.running is running:
             exchange.running = None
-        running.close_without_client(self._stats)
+        running.close_without_client(self.stats)
         running.on_end()
         return False
 
     def _begin(self) -> None:
         """Let mitmproxy receive the second answer instead of the first."""
-        exchange, running = self._exchange, self._running
-        response = self._flow.response
+        exchange, running = self.exchange, self.running
+        response = self.exchange.flow.response
         assert response is not None
         is_reloaded = exchange.running is not running  # no hook is called for it
         path = path_of(exchange, running)
         if path is AnswerPath.STREAMED:
-            self._streams.begin(running)
+            self.streams.begin(running)
             if is_reloaded:
-                running.end_without_hooks(self._stats)
+                running.end_without_hooks(self.stats)
         elif path is AnswerPath.PASSED:
-            frame(self._flow.request, response)
+            frame(self.exchange.flow.request, response)
             response.stream = response.stream or True
         if is_reloaded and path is not AnswerPath.STREAMED:
             figures = repair(exchange, running)
-            running.complete(self._stats, response.status_code, figures)
+            running.complete(self.stats, response.status_code, figures)
             running.on_end()
         parts = running.live_body or parts_of(response.raw_content or b"")
         response.data.content = None
@@ -178,7 +171,7 @@ class SecondAnswer:
 
         The final answer then cannot have a status or an encoding of its own.
         """
-        running = self._running
+        running = self.running
         first = running.received
 
         async def parts() -> AsyncIterator[bytes]:
@@ -204,21 +197,21 @@ class SecondAnswer:
 
     def _begin_stream(self, *dropped: str) -> None:
         """Begin a stream in the place of the first answer, without its *dropped* headers."""
-        running = self._running
+        running = self.running
         first = running.behind = running.received
-        begun = self._flow.response = first.copy()
+        begun = self.exchange.flow.response = first.copy()
         begun.data.content = None
         begun.status_code, begun.reason = int(HTTPStatus.OK), HTTPStatus.OK.phrase
         begun.headers["content-type"] = "text/event-stream"
         for name in ("retry-after", "retry-after-ms", *dropped):
             begun.headers.pop(name, None)
-        self._streams.begin(running)
-        if self._exchange.running is not running:  # the addon was reloaded
-            running.end_without_hooks(self._stats)
+        self.streams.begin(running)
+        if self.exchange.running is not running:  # the addon was reloaded
+            running.end_without_hooks(self.stats)
 
     def _receive(self, parts: AsyncIterable[bytes]) -> None:
         """Let mitmproxy receive *parts* as the body instead of the first one."""
-        receive_instead(self._flow, self._client, parts, self._running.live_body)
+        receive_instead(self.exchange.flow, self.client, parts, self.running.live_body)
 
 
 def receive_instead(

@@ -9,7 +9,6 @@ from itertools import accumulate
 from mitmproxy import http
 
 from ...chat.errors.context_overflow import is_overflow
-from ...mitm.second_request import Reply, replace_response
 from ...protocols.answer_stream import error_in, object_in
 from ...protocols.responses.compaction import BEFORE
 from ...request.adaptation import DROPPED
@@ -19,7 +18,7 @@ from ..message.message_body import content_of, put_content
 from ..request.adapted_request import body_of
 from ..state.exchange import Exchange
 from ..state.running_answer import RunningAnswer
-from .retry import Retry, send_retry
+from .retry import Retry, ask_again
 
 NAME = "conversation-too-long"
 _MOST = 4
@@ -41,16 +40,12 @@ def retry_shorter(exchange: Exchange, running: RunningAnswer) -> Retry | None:
             if body is None or shorter is None or not _is_too_long(running.received):
                 break
             content = dumps({**body, "messages": shorter})
-            reply = await send_retry(
-                flow, content, live=running.is_live, slot=running.slot
-            )
-            if reply is None:
+            has_reply = await ask_again(running, content)
+            if has_reply is None:
                 return False
-            if not isinstance(reply, Reply):
+            if not has_reply:
                 break
             put_content(flow.request, content)
-            replace_response(running.received, reply)
-            running.live_body = reply.live_body
             running.record.request.append((NAME, DROPPED, "messages[*]"))
         return True
 

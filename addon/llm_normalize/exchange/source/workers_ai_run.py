@@ -7,14 +7,13 @@ and the model that does not stream: its answer is requested as one body.
 from mitmproxy import http
 
 from ...chat.state.stream_state import Asked
-from ...mitm.second_request import Reply, replace_response
 from ...routing.workers_ai import refusal_means_no_stream, run_body, run_path
 from ...wire.json_text import dumps
 from ..message.message_body import content_of
 from ..request.adapted_request import Adapted, RequestEdit, body_of
 from ..state.exchange import Exchange
 from ..state.running_answer import RunningAnswer
-from .retry import Retry, send_retry
+from .retry import Retry, ask_again
 
 NAME = "request-not-native"
 _STREAMING = ("stream", "stream_options")
@@ -64,15 +63,11 @@ def retry_without_stream(flow: http.HTTPFlow, running: RunningAnswer) -> Retry |
     retry_body = dumps({key: body[key] for key in body if key not in _STREAMING})
 
     async def retry(flow: http.HTTPFlow) -> bool:
-        reply = await send_retry(
-            flow, retry_body, live=running.is_live, slot=running.slot
-        )
-        if isinstance(reply, Reply):
-            running.live_body = reply.live_body
+        has_reply = await ask_again(running, retry_body)
+        if has_reply:
             flow.request.content = retry_body
-            replace_response(response, reply)
         running.record.request.append((NAME, "dropped", "stream"))
-        return reply is not None
+        return has_reply is not None
 
     return retry
 

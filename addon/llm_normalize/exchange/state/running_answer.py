@@ -13,7 +13,7 @@ from ...chat.state.said_answer import SaidAnswer
 from ...chat.state.stream_state import Asked
 from ...mitm.disconnect import break_off, client_left, gateway_status
 from ...mitm.flow_list import annotate, show_anew
-from ...mitm.second_request import ArrivingBody
+from ...mitm.second_request import ArrivingBody, Reply, replace_response
 from ...protocols import Endpoint
 from ...protocols.answer_stream import AnswerStream
 from ...records.flow_metadata import ENDS, status_change
@@ -176,6 +176,11 @@ class RunningAnswer:
         response = self.behind or self.flow.response
         assert response is not None
         return response
+
+    def take(self, reply: Reply) -> None:
+        """Put *reply* in the place of what the provider has answered last."""
+        replace_response(self.received, reply)
+        self.live_body = reply.live_body
 
     @property
     def label(self) -> str:

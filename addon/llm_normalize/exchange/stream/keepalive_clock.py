@@ -17,7 +17,6 @@ from mitmproxy.flow import Error
 
 from ...mitm.client_stream import ClientStream
 from ...mitm.helpers import create_task
-from .shared_timer import ScheduledCall, timer_for
 from .stream_rewriter import Rewriter
 
 WAIT = 0.1
@@ -51,8 +50,8 @@ class StreamClock:
         self._failed = failed
         self._loop = asyncio.get_running_loop()
         self._since = 0.0  # when holding began
-        self._waking: ScheduledCall | asyncio.TimerHandle | None = None
-        self._check: ScheduledCall | None = None
+        self._waking: asyncio.TimerHandle | None = None
+        self._check: asyncio.TimerHandle | None = None
         self._sent = 0  # bytes, at the last check
         self._quiet = 0  # checks since then
         self._events = 0  # that were received, at the last check
@@ -73,7 +72,7 @@ class StreamClock:
         """Send what is held after `WAIT` seconds, unless it is sent before."""
         self._since = self._loop.time()
         if self._waking is None and not self._is_over:
-            self._waking = timer_for(WAIT).after(self._wake)
+            self._waking = self._loop.call_later(WAIT, self._wake)
 
     def _wake(self) -> None:
         self._waking = None
@@ -89,7 +88,7 @@ class StreamClock:
 
     def _check_later(self) -> None:
         if self._pause and not self._is_over:
-            self._check = timer_for(self._pause).after(self._check_now)
+            self._check = self._loop.call_later(self._pause, self._check_now)
 
     def _check_now(self) -> None:
         """Look for silence of the provider, and to the client.

@@ -3,10 +3,12 @@
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import override
 
 from ...wire.json_text import Json
 from ..blank_text import BlankText
+from ..chunk_of_body import chunk_of
 from ..failed_answer import failure_in
 from ..json_values import as_object, as_string, objects_in
 from ..object_end import ObjectEnd
@@ -28,8 +30,8 @@ from .answer_form import (
     tool_use,
     usage,
 )
-from .body import message_of
 from .errors import LAST_RESORT, error_of
+from .whole_message import message_in
 
 _DELTAS = {
     "thinking": ("thinking_delta", "thinking"),
@@ -252,8 +254,12 @@ class MessagesAnswer(AnswerTranslator):
             # A message has no place for it: the client would take the turn for over.
             words = as_string((error or {}).get("message"))
             raise UntranslatableError(words or UNFINISHED)
-        made = message_of(completion, self._asked)
-        self.estimates = self._asked.figures.is_estimated
+        self._blank = BlankText(inf)  # what follows is known
+        events = [*self.chunk(chunk_of(completion))]
+        self._last = self._last or choice  # also if nothing says why it ends
+        events += self.done()
+        made = message_in(data for _, data in events)
+        assert made is not None
         return made
 
 

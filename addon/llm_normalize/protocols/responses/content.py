@@ -23,12 +23,19 @@ def text_of(content: Json, path: str, dropped: list[str]) -> str:
 
 
 def text_or_parts(
-    content: Json, path: str, dropped: list[str]
+    content: Json, path: str, dropped: list[str], between: str = ""
 ) -> str | list[JsonObject]:
-    """Return a content as one text, without anything between its parts, if it can be."""
+    """Return a content as one text, if it can be: many a provider knows no parts.
+
+    Args:
+        content: The content.
+        path: Where it is.
+        dropped: As for `parts_of`.
+        between: What stands between its parts then.
+    """
     parts = parts_of(content, path, dropped)
     is_text = all(part["type"] == "text" for part in parts)
-    return "".join(part["text"] for part in parts) if is_text else parts
+    return between.join(part["text"] for part in parts) if is_text else parts
 
 
 def words_of(content: Json, path: str, dropped: list[str]) -> str:
@@ -37,18 +44,6 @@ def words_of(content: Json, path: str, dropped: list[str]) -> str:
         known = (*_TEXTS, "refusal")
         content = [each for each in objects_in(content) if each.get("type") in known]
     return text_of(content, path, dropped)
-
-
-def user_content(
-    content: Json, path: str, dropped: list[str]
-) -> str | list[JsonObject]:
-    """Return the content of a user's message, as plain text if it can be."""
-    if isinstance(content, str):
-        return content
-    parts = parts_of(content, path, dropped)
-    texts = [part["text"] for part in parts if part["type"] == "text"]
-    # Many a provider knows no parts.
-    return "\n\n".join(texts) if len(texts) == len(parts) else parts
 
 
 def output_of(

@@ -17,7 +17,7 @@ from ..json_values import as_string
 from ..protocol import NO_NAME, NO_OUTPUT, JsonObject, UntranslatableError
 from .client_tools import CALLS, found_tools
 from .compaction import COMPACTED, TRIGGER, summary_in
-from .content import as_text, output_of, text_of, text_or_parts, user_content, words_of
+from .content import as_text, output_of, text_of, text_or_parts, words_of
 from .reasoning_text import reasoning_of
 from .tools import INPUT, Tools
 
@@ -134,7 +134,7 @@ class History:
         elif role == "assistant":
             self._turn.texts.append(words_of(content, place, self.dropped))
         elif role == "user":
-            self._say(user_content(content, place, self.dropped))
+            self._say(text_or_parts(content, place, self.dropped, "\n\n"))
         else:
             message = f"Chat completions have no place for the role {role!r}."
             raise UntranslatableError(message, f"{path}.role")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ...wire.json_text import Json
 from ..blank_text import BlankText
 from ..call_ids import CallIds
+from ..chunk_of_body import chunk_of
 from ..failed_answer import failure_in
 from ..figures import Figures
 from ..json_values import as_string
@@ -18,7 +19,6 @@ from ..protocol import (
     StoredItems,
 )
 from ..tool_names import ToolNames
-from .body import chunk_of
 from .output_items import (
     COMPLETED,
     IN_PROGRESS,

@@ -5,22 +5,10 @@ hosts are known to want: of that, nothing is refused any more. Among the forms, 
 parted before messages are joined, and reasoning is put back into what that leaves.
 """
 
+from typing import Any
+
 from ..adaptation import Adaptation
-from .hosts.assistant_content_null import AssistantContentNull
-from .hosts.chat_template_missing import ChatTemplateMissing
-from .hosts.content_parts_refused import ContentPartsRefused
-from .hosts.developer_role_unknown import DeveloperRoleUnknown
-from .hosts.max_completion_tokens_unknown import MaxCompletionTokensUnknown
-from .hosts.message_reasoning_refused import MessageReasoningRefused
-from .hosts.message_reasoning_renamed import MessageReasoningRenamed
-from .hosts.message_refusal_null import MessageRefusalNull
-from .hosts.penalty_default_refused import PenaltyDefaultRefused
-from .hosts.prompt_cache_key_refused import PromptCacheKeyRefused
-from .hosts.reasoning_refused import ReasoningRefused
-from .hosts.store_refused import StoreRefused
-from .hosts.stream_options_refused import StreamOptionsRefused
-from .hosts.tool_stream_refused import ToolStreamRefused
-from .hosts.tools_empty import ToolsEmpty
+from .hosts import fields, message_fields
 from .messages.attachment_refused import AttachmentRefused
 from .messages.message_empty import MessageEmpty
 from .messages.message_reasoning_missing import MessageReasoningMissing
@@ -41,24 +29,16 @@ from .parameters.thinking_refused import ThinkingRefused
 from .parameters.tool_schema_refused import ToolSchemaRefused
 from .parameters.top_p_with_temperature import TopPWithTemperature
 
+
+def _declared(names: dict[str, Any]) -> list[type[Adaptation]]:
+    """Return the adaptations that a module's *names* declare, in their order."""
+    found = (each for each in names.values() if isinstance(each, type))
+    return [each for each in found if each.__module__ == names["__name__"]]
+
+
 ADAPTATIONS: tuple[type[Adaptation], ...] = (
-    # messages
-    DeveloperRoleUnknown,
-    ContentPartsRefused,
-    AssistantContentNull,
-    MessageRefusalNull,
-    MessageReasoningRefused,
-    MessageReasoningRenamed,
-    # parameters
-    MaxCompletionTokensUnknown,
-    PromptCacheKeyRefused,
-    StoreRefused,
-    ReasoningRefused,
-    ToolStreamRefused,
-    ToolsEmpty,
-    PenaltyDefaultRefused,
-    StreamOptionsRefused,
-    ChatTemplateMissing,
+    *_declared(vars(message_fields)),
+    *_declared(vars(fields)),
     # forms that a refusal asks for: of messages, the calls in them, parameters
     AttachmentRefused,
     SystemMessageLate,

@@ -1,7 +1,7 @@
 """What providers say of images, files and recordings for a model that reads text alone."""
 
 from ..adaptations.messages.attachment_refused import AttachmentRefused
-from .refusal_row import QUOTES, Row, Said, words
+from .refusal_row import QUOTES, Row, Said, said, words
 
 _SUPPORT = r"(?:support|accept|handle|see|allow|take|understand)(?:s|ed|ing)?"
 _INPUT = (
@@ -9,7 +9,7 @@ _INPUT = (
 )
 
 
-def _row(kind: str, value: str, *said: Said) -> Row:
+def _row(kind: str, value: str, words_said: tuple[Said, ...]) -> Row:
     """The row of what is called *kind*, a pattern, and *value* in a request."""
     return Row(
         AttachmentRefused,
@@ -28,7 +28,7 @@ def _row(kind: str, value: str, *said: Said) -> Row:
             rf"\b(?:data|file|projector|mmproj)s? required for {kind}{_INPUT}\b",
             rf"不支持[^。;]{{0,6}}{kind}",
         ),
-        said,
+        words_said,
         value=value,
     )
 
@@ -45,56 +45,52 @@ ATTACHMENT_ROWS: tuple[Row, ...] = (
             r"\bsupports? (?:only text|text only)\b",
             r"不支持多模态",
         ),
-        (
-            Said("vLLM", 400, "qwen2.5-coder is not a multimodal model"),
-            Said(
-                "Ollama",
-                500,
-                "Multimodal data provided, but model does not support multimodal requests.",
-            ),
-            Said("a gateway", 422, "This is a text-only model"),
-            Said("a gateway", 400, "The model only supports text input"),
+        said(
+            """
+            vLLM 400: qwen2.5-coder is not a multimodal model
+            Ollama 500: Multimodal data provided, but model does not support multimodal requests.
+            a gateway 422: This is a text-only model
+            a gateway 400: The model only supports text input
+            """
         ),
     ),
     _row(
         r"(?:images?(?:_url)?|vision|pictures?|图)",
         "image_url",
-        Said("vLLM", 400, "Unknown part type: image_url"),
-        Said("vLLM", 400, "At most 0 image(s) may be provided in one prompt."),
-        Said(
-            "llama.cpp",
-            500,
-            "image input is not supported - hint: if this is unexpected, you may need to "
-            "provide the mmproj",
+        said(
+            """
+            vLLM 400: Unknown part type: image_url
+            vLLM 400: At most 0 image(s) may be provided in one prompt.
+            llama.cpp 500: image input is not supported - hint: if this is unexpected, you may need to provide the mmproj
+            OpenAI 400: Invalid content type. image_url is only supported by certain models.
+            DeepSeek 400: Failed to deserialize the JSON body into the target type: messages[0]: unknown variant `image_url`, expected `text` at line 1 column 90
+            OpenRouter 404: No endpoints found that support image input
+            Groq 400: This model does not support image input
+            LM Studio 400: Model does not support images. Use a model that does.
+            Ollama 500: this model is missing data required for image input
+            """
         ),
-        Said(
-            "OpenAI",
-            400,
-            "Invalid content type. image_url is only supported by certain models.",
-        ),
-        Said(
-            "DeepSeek",
-            400,
-            "Failed to deserialize the JSON body into the target type: messages[0]: "
-            "unknown variant `image_url`, expected `text` at line 1 column 90",
-        ),
-        Said("OpenRouter", 404, "No endpoints found that support image input"),
-        Said("Groq", 400, "This model does not support image input"),
-        Said("LM Studio", 400, "Model does not support images. Use a model that does."),
-        Said("Ollama", 500, "this model is missing data required for image input"),
     ),
     _row(
         r"(?:files?|pdfs?|documents?|文件)",
         "file",
-        Said("vLLM", 400, "Unknown part type: file"),
-        Said("LM Studio", 400, "Invalid content part type: file"),
-        Said("a gateway", 422, "This model does not support PDF input"),
-        Said("a gateway", 404, "No endpoints found that support file input"),
+        said(
+            """
+            vLLM 400: Unknown part type: file
+            LM Studio 400: Invalid content part type: file
+            a gateway 422: This model does not support PDF input
+            a gateway 404: No endpoints found that support file input
+            """
+        ),
     ),
     _row(
         r"(?:audios?|input_audio|音频)",
         "input_audio",
-        Said("vLLM", 400, "Unknown part type: input_audio"),
-        Said("llama.cpp", 500, "audio input is not supported"),
+        said(
+            """
+            vLLM 400: Unknown part type: input_audio
+            llama.cpp 500: audio input is not supported
+            """
+        ),
     ),
 )

@@ -20,9 +20,7 @@ from ..adaptation import (
     renamed,
 )
 from ..adaptations import ADAPTATIONS
-from ..adaptations.hosts.assistant_content_null import AssistantContentNull
-from ..adaptations.hosts.content_parts_refused import ContentPartsRefused
-from ..adaptations.hosts.developer_role_unknown import DeveloperRoleUnknown
+from ..adaptations.hosts import message_fields
 from ..adaptations.messages.attachment_refused import AttachmentRefused
 from ..adaptations.messages.system_message_late import SystemMessageLate
 from ..adaptations.messages.system_message_refused import SystemMessageRefused
@@ -119,9 +117,9 @@ _ROLE = Change(("messages", _LISTED, "role"), "system")
 _PARTS = Change(("messages", _LISTED, "content"), "a string")
 _NULL = Change(("messages", _LISTED, "content"), "an empty string")
 _FORMS: dict[Change, type[Adaptation]] = {
-    _ROLE: DeveloperRoleUnknown,
-    _PARTS: ContentPartsRefused,
-    _NULL: AssistantContentNull,
+    _ROLE: message_fields.DeveloperRoleUnknown,
+    _PARTS: message_fields.ContentPartsRefused,
+    _NULL: message_fields.AssistantContentNull,
 }
 """What does the same for hosts that are known to want it."""
 _INSTEAD = {SystemMessageLate.name: SystemMessageRefused.name}

@@ -9,7 +9,7 @@ from ..adaptations.messages.thought_signature_missing import ThoughtSignatureMis
 from ..adaptations.messages.tool_call_id_refused import ToolCallIdRefused
 from ..adaptations.messages.tool_calls_parallel import ToolCallsParallel
 from ..adaptations.messages.user_after_tool import UserAfterTool
-from .refusal_row import QUOTES, VARIATION, Row, Said, words
+from .refusal_row import QUOTES, Row, said, words
 
 _INSTRUCTIONS = r"(?:system|developer)"
 _MUST = r"(?:must|should|has to|have to|needs? to|can|may|is|are)(?: only)?"
@@ -34,22 +34,14 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             r"\binvalid chat setting\b",
             r"(?:(?<![a-z])system|系统) ?(?:消息|角色|提示)?[^。;]{0,12}(?:最前|最开始|开头|首|第一)",
         ),
-        (
-            Said("vLLM", 400, "System message must be at the beginning."),
-            Said(
-                "llama.cpp",
-                500,
-                "While executing CallExpression at line 85, column 32 in source:\n"
-                "{{- raise_exception('System message must be at the beginnin...\n"
-                "Error: Jinja Exception: System message must be at the beginning.",
-            ),
-            Said("Ollama", 500, "system message must be at the beginning"),
-            Said("MiniMax", 400, "invalid params, invalid chat setting (2013)"),
-            Said("Mistral", 400, "Unexpected role 'system' after role 'user'"),
-            Said(VARIATION, 400, "Only one system message is allowed, at the start"),
-            Said(VARIATION, 400, "The system message should be the first message."),
-            Said(VARIATION, 422, "Multiple system messages are not supported"),
-            Said(VARIATION, 404, "messages: 'system' role must come first"),
+        said(
+            r"""
+            vLLM 400: System message must be at the beginning.
+            llama.cpp 500: While executing CallExpression at line 85, column 32 in source:\n{{- raise_exception('System message must be at the beginnin...\nError: Jinja Exception: System message must be at the beginning.
+            Ollama 500: system message must be at the beginning
+            MiniMax 400: invalid params, invalid chat setting (2013)
+            Mistral 400: Unexpected role 'system' after role 'user'
+            """
         ),
     ),
     Row(
@@ -62,36 +54,15 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             rf"(?:不支持|\b(?:unsupported|invalid|unknown)) ?role\W{{1,6}}{_INSTRUCTIONS}\b(?! messages?\b)",
             r"\binvalid_value\W{1,4}messages\W{1,4}\d{0,6}\W{1,4}role\b",
         ),
-        (
-            Said(
-                "vLLM",
-                400,
-                "[{'type': 'literal_error', 'loc': ('body', 'messages', 3, 'role'), 'msg': "
-                "\"Input should be 'user' or 'assistant'\"}]",
-            ),
-            Said(
-                "Anthropic",
-                400,
-                'messages: Unexpected role "system". The Messages API accepts a top-level '
-                '`system` parameter, not "system" as an input message role.',
-            ),
-            Said(
-                "Ollama",
-                400,
-                "unknown variant 'system', expected 'user' or 'assistant'",
-            ),
-            Said(
-                "LM Studio",
-                400,
-                "request.messages.1.role: Invalid discriminator value. Expected 'user' | "
-                "'assistant'",
-            ),
-            Said("grok2api", 400, 'Messages API 不支持 role="system"'),
-            Said("helm-api", 400, "invalid_value messages[].role"),
-            Said(
-                VARIATION, 422, "messages.2.role: Input should be 'user' or 'assistant'"
-            ),
-            Said(VARIATION, 400, "unsupported role: system"),
+        said(
+            """
+            vLLM 400: [{'type': 'literal_error', 'loc': ('body', 'messages', 3, 'role'), 'msg': "Input should be 'user' or 'assistant'"}]
+            Anthropic 400: messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an input message role.
+            Ollama 400: unknown variant 'system', expected 'user' or 'assistant'
+            LM Studio 400: request.messages.1.role: Invalid discriminator value. Expected 'user' | 'assistant'
+            grok2api 400: Messages API 不支持 role="system"
+            helm-api 400: invalid_value messages[].role
+            """
         ),
     ),
     Row(
@@ -108,41 +79,15 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             rf"\b(user|assistant){QUOTES} (?:\w+ be )?followed by (?:role )?{QUOTES}\1\b",
             r"(?:角色|消息|user)[^。;]{0,20}交替",
         ),
-        (
-            Said(
-                "vLLM",
-                400,
-                "Conversation roles must alternate user/assistant/user/assistant/...",
-            ),
-            Said(
-                "Anthropic",
-                400,
-                'messages: roles must alternate between "user" and "assistant", but '
-                'found multiple "assistant" roles in a row',
-            ),
-            Said(
-                "Bedrock",
-                400,
-                "A conversation must alternate between user and assistant roles.",
-            ),
-            Said(
-                "Perplexity",
-                400,
-                "After the (optional) system message(s), user or tool message(s) should "
-                "alternate with assistant message(s).",
-            ),
-            Said(
-                "TGI",
-                500,
-                "Template error: syntax error: Conversation roles must alternate "
-                "user/assistant/user/assistant/... (in <string>:1)",
-            ),
-            Said(
-                "Gemini",
-                400,
-                "Please ensure that multiturn requests alternate between user and model.",
-            ),
-            Said(VARIATION, 422, "Consecutive user messages are not allowed"),
+        said(
+            """
+            vLLM 400: Conversation roles must alternate user/assistant/user/assistant/...
+            Anthropic 400: messages: roles must alternate between "user" and "assistant", but found multiple "assistant" roles in a row
+            Bedrock 400: A conversation must alternate between user and assistant roles.
+            Perplexity 400: After the (optional) system message(s), user or tool message(s) should alternate with assistant message(s).
+            TGI 500: Template error: syntax error: Conversation roles must alternate user/assistant/user/assistant/... (in <string>:1)
+            Gemini 400: Please ensure that multiturn requests alternate between user and model.
+            """
         ),
     ),
     Row(
@@ -159,9 +104,10 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             rf"\bafter (?:a )?{QUOTES}tool{QUOTES} (?:message|result|role)s?,? (?:an )?"
             rf"{QUOTES}assistant{QUOTES} (?:message )?(?:is expected|must follow)",
         ),
-        (
-            Said("Mistral", 400, "Unexpected role 'user' after role 'tool'"),
-            Said(VARIATION, 422, "User message cannot follow a tool message"),
+        said(
+            """
+            Mistral 400: Unexpected role 'user' after role 'tool'
+            """
         ),
     ),
     Row(
@@ -186,33 +132,15 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             r"\b(?:empty|blank) (?:assistant|tool) messages?\b[^.;]{0,24}\b(?:not|un\w+)",
             r"(?:消息|内容|\bcontent)[^。;]{0,8}不能为空",
         ),
-        (
-            Said(
-                "Kimi",
-                400,
-                "Invalid request: the message at position 1 with role 'assistant' must "
-                "not be empty",
-            ),
-            Said(
-                "Anthropic",
-                400,
-                "messages.11: all messages must have non-empty content except for the "
-                "optional final assistant message",
-            ),
-            Said("Anthropic", 400, "messages: text content blocks must be non-empty"),
-            Said(
-                "Mistral",
-                400,
-                "Assistant message must have either content or tool_calls, but not none.",
-            ),
-            Said(
-                "Bedrock",
-                400,
-                "The content field in the Message object at messages.1 is empty. Add a "
-                "ContentBlock object to the content field and try again.",
-            ),
-            Said("Gemini", 400, "contents.parts must not be empty."),
-            Said(VARIATION, 500, "message content cannot be empty (index 3)"),
+        said(
+            """
+            Kimi 400: Invalid request: the message at position 1 with role 'assistant' must not be empty
+            Anthropic 400: messages.11: all messages must have non-empty content except for the optional final assistant message
+            Anthropic 400: messages: text content blocks must be non-empty
+            Mistral 400: Assistant message must have either content or tool_calls, but not none.
+            Bedrock 400: The content field in the Message object at messages.1 is empty. Add a ContentBlock object to the content field and try again.
+            Gemini 400: contents.parts must not be empty.
+            """
         ),
     ),
     Row(
@@ -228,36 +156,14 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             r"\btool[ _]call[ _]ids?\b[^.;]{0,40}\b(?:nine|9) (?:alphanumeric )?"
             r"(?:characters|letters)",
         ),
-        (
-            Said(
-                "Mistral",
-                400,
-                "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.",
-            ),
-            Said(
-                "oMLX",
-                500,
-                "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9",
-            ),
-            Said(
-                "OpenAI",
-                400,
-                "Invalid 'messages[2].tool_calls[0].id': string too long. Expected a "
-                "string with maximum length 40, but got a string with length 48 instead.",
-            ),
-            Said(
-                "Anthropic",
-                400,
-                "messages.1.content.0.tool_use.id: String should match pattern "
-                "'^[a-zA-Z0-9_-]+$'",
-            ),
-            Said(
-                "llama.cpp",
-                500,
-                "Jinja Exception: Tool call IDs should be alphanumeric strings with length "
-                "9!",
-            ),
-            Said(VARIATION, 422, "tool_call_id must have 9 alphanumeric characters"),
+        said(
+            """
+            Mistral 400: Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.
+            oMLX 500: Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9
+            OpenAI 400: Invalid 'messages[2].tool_calls[0].id': string too long. Expected a string with maximum length 40, but got a string with length 48 instead.
+            Anthropic 400: messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'
+            llama.cpp 500: Jinja Exception: Tool call IDs should be alphanumeric strings with length 9!
+            """
         ),
     ),
     Row(
@@ -270,20 +176,11 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             r"\b(?:not|cannot|can't|n't) (?:support|handle|make|allow) "
             r"(?:parallel|multiple|several|more than one) (?:tool|function)[ -]call",
         ),
-        (
-            Said("NIM", 400, "This model only supports single tool-calls at once!"),
-            Said(
-                "NIM",
-                500,
-                "Internal server error: This model only supports single tool-calls at once!",
-            ),
-            Said(VARIATION, 400, "parallel tool calls are not supported by this model"),
-            Said(
-                VARIATION,
-                422,
-                "The model does not support multiple tool calls in a turn",
-            ),
-            Said(VARIATION, 404, "Only one tool call per message is allowed"),
+        said(
+            """
+            NIM 400: This model only supports single tool-calls at once!
+            NIM 500: Internal server error: This model only supports single tool-calls at once!
+            """
         ),
     ),
     Row(
@@ -296,32 +193,13 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             r"\breasoning_content\b",
             r"reasoning_content[^。;]{0,12}(?:缺失|必须|不能为空)|(?:回传|缺少) ?reasoning_content",
         ),
-        (
-            Said(
-                "DeepSeek",
-                400,
-                "The `reasoning_content` in the thinking mode must be passed back to the "
-                "API.",
-            ),
-            Said(
-                "Kimi",
-                400,
-                "thinking is enabled but reasoning_content is missing in assistant tool "
-                "call message at index 13",
-            ),
-            Said(
-                "DeepSeek",
-                400,
-                "Missing `reasoning_content` field in the assistant message at message "
-                "index 2.",
-            ),
-            Said(VARIATION, 422, "messages.1.reasoning_content: Field required"),
-            Said(
-                "OpenCode",
-                500,
-                "Error from provider: Upstream request failed: [invalid_request_error] "
-                "The reasoning_content in the thinking mode must be passed back to the API.",
-            ),
+        said(
+            """
+            DeepSeek 400: The `reasoning_content` in the thinking mode must be passed back to the API.
+            Kimi 400: thinking is enabled but reasoning_content is missing in assistant tool call message at index 13
+            DeepSeek 400: Missing `reasoning_content` field in the assistant message at message index 2.
+            OpenCode 500: Error from provider: Upstream request failed: [invalid_request_error] The reasoning_content in the thinking mode must be passed back to the API.
+            """
         ),
     ),
     Row(
@@ -332,15 +210,10 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             rf"\bthought[_ ]?signature{QUOTES} (?:(?:is |was )?(?:missing|required|not found)"
             r"|must be (?:provided|set|included|passed))\b",
         ),
-        (
-            Said(
-                "Gemini",
-                400,
-                "Function call is missing a thought_signature in functionCall parts. This "
-                "is required for tools to work correctly.",
-            ),
-            Said(VARIATION, 400, "Missing thoughtSignature in a functionCall part"),
-            Said(VARIATION, 500, "`thought_signature` is required for function calls"),
+        said(
+            """
+            Gemini 400: Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly.
+            """
         ),
     ),
 )

@@ -24,7 +24,7 @@ from ..adaptations.parameters.thinking_refused import (
 from ..adaptations.parameters.tool_schema_refused import ToolSchemaRefused
 from ..adaptations.parameters.top_p_with_temperature import TopPWithTemperature
 from ..tool_schemas import ANY_OF, BOOLEAN, REFERENCE, REQUIRED, TOP, TYPE
-from .refusal_row import QUOTES, VARIATION, Row, Said, words
+from .refusal_row import QUOTES, Row, said, words
 
 _BOTH = (
     rf"(?:temperature{QUOTES}\W{{1,4}}(?:and|or|with)?\W{{0,4}}top_?p"
@@ -49,17 +49,10 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             rf"\bthinking\b[^;]{{0,24}}\bdisabled{QUOTES} (?:when|if|while|with|together with) "
             rf"{QUOTES}(?:reasoning_?|output_config\.)?effort\b",
         ),
-        (
-            Said(
-                "DeepSeek",
-                400,
-                "thinking options type cannot be disabled when reasoning_effort is set",
-            ),
-            Said(
-                VARIATION,
-                422,
-                "thinking must not be disabled if `reasoning_effort` is set",
-            ),
+        said(
+            """
+            DeepSeek 400: thinking options type cannot be disabled when reasoning_effort is set
+            """
         ),
     ),
     Row(
@@ -70,22 +63,11 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             rf"\b(?:top_?p|temperature){QUOTES} (?:cannot|can't|must not|must|may not|should not)"
             r" be (?:set|unset|used|specified|combined)\b[^.;]{0,24}\b(?:temperature|top_?p)\b",
         ),
-        (
-            Said(
-                "Anthropic",
-                400,
-                "`temperature` and `top_p` cannot both be specified for this model. Please "
-                "use only one.",
-            ),
-            Said(
-                "LiteLLM",
-                400,
-                "litellm.BadRequestError: VertexAIException BadRequestError - "
-                'b\'{\\"message\\":\\"`temperature` and `top_p` cannot both be specified '
-                "for this model. Please use only one.\\\"}'",
-            ),
-            Said(VARIATION, 422, "top_p and temperature may not be set together"),
-            Said(VARIATION, 400, "Please set only one of temperature or top_p."),
+        said(
+            r"""
+            Anthropic 400: `temperature` and `top_p` cannot both be specified for this model. Please use only one.
+            LiteLLM 400: litellm.BadRequestError: VertexAIException BadRequestError - b'{\"message\":\"`temperature` and `top_p` cannot both be specified for this model. Please use only one.\"}'
+            """
         ),
     ),
     Row(
@@ -108,44 +90,16 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             rf"\bmaximum (?:output|completion) (?:is|of) {_NUMBER} tokens\b[^.;]{{0,16}}{_LIMIT}",
             rf"{_LIMIT}[^;]{{0,16}}(?:最大|不能超过)[^\d;]{{0,8}}{_NUMBER}",
         ),
-        (
-            Said("vLLM", 422, "max_tokens: Input should be less than or equal to 8192"),
-            Said(
-                "OpenAI",
-                400,
-                "max_tokens is too large: 128000. This model supports at most 8192 "
-                "completion tokens, whereas you provided 128000.",
-            ),
-            Said(
-                "Groq",
-                400,
-                "`max_tokens` must be less than or equal to `8192`, the maximum value for "
-                "`max_tokens` is less than the `context_window` for this model",
-            ),
-            Said(
-                "DeepSeek",
-                400,
-                "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
-            ),
-            Said(
-                "DashScope",
-                400,
-                "<400> InternalError.Algo.InvalidParameter: Range of max_tokens should be "
-                "[1, 8192]",
-            ),
-            Said(
-                "Anthropic",
-                400,
-                "max_tokens: 64000 > 8192, which is the maximum allowed number of output "
-                "tokens for this model",
-            ),
-            Said(
-                "Bedrock",
-                400,
-                "The maximum tokens you requested exceeds the model limit of 8192. Try "
-                "again with a maximum tokens value that is lower than 8192",
-            ),
-            Said(VARIATION, 500, "max_completion_tokens must be <= 8192"),
+        said(
+            """
+            vLLM 422: max_tokens: Input should be less than or equal to 8192
+            OpenAI 400: max_tokens is too large: 128000. This model supports at most 8192 completion tokens, whereas you provided 128000.
+            Groq 400: `max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens` is less than the `context_window` for this model
+            DeepSeek 400: Invalid max_tokens value, the valid range of max_tokens is [1, 8192]
+            DashScope 400: <400> InternalError.Algo.InvalidParameter: Range of max_tokens should be [1, 8192]
+            Anthropic 400: max_tokens: 64000 > 8192, which is the maximum allowed number of output tokens for this model
+            Bedrock 400: The maximum tokens you requested exceeds the model limit of 8192. Try again with a maximum tokens value that is lower than 8192
+            """
         ),
         unless=_CONTEXT,
     ),
@@ -156,34 +110,13 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             rf"accepted) {_LISTED}|should be|must be(?: one of| in)?|one of|choose from|expected|allowed:?|supported:"
             rf"|only|(?<!not )supports?(?: only)?)\W{{0,6}}(?P<value>{_LEVEL}(?:(?:\W{{1,6}}|,? (?:and|or) ){_LEVEL})*)",
         ),
-        (
-            Said(
-                "OpenAI",
-                400,
-                "reasoning_effort: Invalid value: 'max'. Supported values are: 'low', "
-                "'medium', and 'high'.",
-            ),
-            Said(
-                "SGLang",
-                400,
-                "{'type': 'literal_error', 'loc': ('body', 'reasoning_effort'), 'msg': "
-                "\"Input should be 'low', 'medium' or 'high'\"}",
-            ),
-            Said(
-                "CLIProxyAPI",
-                400,
-                'level "max" not supported, valid levels: low, medium, high',
-            ),
-            Said(
-                VARIATION,
-                400,
-                "`reasoning_effort` must be one of `low`, `medium`, or `high`",
-            ),
-            Said(
-                "Ollama",
-                400,
-                'invalid think level: "max" (must be "high", "medium", "low")',
-            ),
+        said(
+            """
+            OpenAI 400: reasoning_effort: Invalid value: 'max'. Supported values are: 'low', 'medium', and 'high'.
+            SGLang 400: {'type': 'literal_error', 'loc': ('body', 'reasoning_effort'), 'msg': "Input should be 'low', 'medium' or 'high'"}
+            CLIProxyAPI 400: level "max" not supported, valid levels: low, medium, high
+            Ollama 400: invalid think level: "max" (must be "high", "medium", "low")
+            """
         ),
     ),
     Row(
@@ -201,26 +134,22 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             rf"\btemperature{QUOTES}[^;]{{0,8}}范围为?\W{{0,4}}(?P<value>\d(?:\.\d{{1,3}})?\W{{1,3}}"
             r"\d(?:\.\d{1,3})?)",
         ),
-        (
-            Said("Kimi", 400, "invalid temperature: only 1 is allowed for this model"),
-            Said(
-                "OpenAI",
-                400,
-                "Unsupported value: 'temperature' does not support 0.2 with this model. "
-                "Only the default (1) value is supported.",
-            ),
-            Said(
-                "Anthropic", 400, "temperature: Input should be less than or equal to 1"
-            ),
-            Said(VARIATION, 400, "`temperature` may only be set to 1 when thinking"),
-            Said(VARIATION, 400, "temperature must be in the range [0, 1]"),
-            Said(VARIATION, 422, "temperature: should be between 0 and 1"),
+        said(
+            """
+            Kimi 400: invalid temperature: only 1 is allowed for this model
+            OpenAI 400: Unsupported value: 'temperature' does not support 0.2 with this model. Only the default (1) value is supported.
+            Anthropic 400: temperature: Input should be less than or equal to 1
+            """
         ),
     ),
     Row(
         TemperatureOutOfRange,
         words(rf"\btemperature{QUOTES} is deprecated for this model\b"),
-        (Said("Bedrock", 400, "`temperature` is deprecated for this model."),),
+        said(
+            """
+            Bedrock 400: `temperature` is deprecated for this model.
+            """
+        ),
         value="1",
     ),
     Row(
@@ -229,14 +158,10 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             rf"\bunknown name {QUOTES}(?P<value>[a-zA-Z$]{{1,40}}){QUOTES} at "
             rf"{QUOTES}[\w.\[\]]{{0,40}}(?:tools|function_declarations)\b",
         ),
-        (
-            Said(
-                "Gemini",
-                400,
-                'Invalid JSON payload received. Unknown name "propertyNames" at '
-                "'request.tools[0].function_declarations[0].parameters': Cannot find "
-                "field.",
-            ),
+        said(
+            """
+            Gemini 400: Invalid JSON payload received. Unknown name "propertyNames" at 'request.tools[0].function_declarations[0].parameters': Cannot find field.
+            """
         ),
     ),
     Row(
@@ -249,13 +174,10 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             rf"\bschema\b[^;]{{0,120}}?\b(?:unsupported )?keyword:? {QUOTES}"
             rf"(?P<value>[a-zA-Z$]{{1,40}})\b",
         ),
-        (
-            Said(
-                "OpenAI",
-                400,
-                "Invalid schema for function 'f': In context=('properties', 'a'), "
-                "'propertyNames' is not permitted.",
-            ),
+        said(
+            """
+            OpenAI 400: Invalid schema for function 'f': In context=('properties', 'a'), 'propertyNames' is not permitted.
+            """
         ),
     ),
     Row(
@@ -264,32 +186,21 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             r"\bunrecognized schema: true\b",
             r"\bjson schema\b[^;]{0,200}\bproperty schema for \S+ must be an object\b",
         ),
-        (
-            Said(
-                "llama.cpp",
-                500,
-                "JSON schema conversion failed: Unrecognized schema: true",
-            ),
-            Said(
-                "Kimi",
-                400,
-                "tools.function.parameters is not a valid moonshot flavored json schema, "
-                "details: <At path 'properties.a': property schema for 'b' must be an "
-                "object>",
-            ),
+        said(
+            """
+            llama.cpp 500: JSON schema conversion failed: Unrecognized schema: true
+            Kimi 400: tools.function.parameters is not a valid moonshot flavored json schema, details: <At path 'properties.a': property schema for 'b' must be an object>
+            """
         ),
         value=BOOLEAN,
     ),
     Row(
         ToolSchemaRefused,
         words(r"\bjson schema\b[^;]{0,120}\btype is not defined\b"),
-        (
-            Said(
-                "Kimi",
-                400,
-                "tools.function.parameters is not a valid moonshot flavored json schema, "
-                "details: <At path 'properties.a': type is not defined>",
-            ),
+        said(
+            """
+            Kimi 400: tools.function.parameters is not a valid moonshot flavored json schema, details: <At path 'properties.a': type is not defined>
+            """
         ),
         value=TYPE,
     ),
@@ -299,53 +210,32 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             r"\brequired property \S{1,80} is not defined in properties\b",
             r"\bparameters(?:\.[\w.\[\]]{1,80})?\.required\[\d{1,3}\]: property is not defined\b",
         ),
-        (
-            Said(
-                "Kimi",
-                400,
-                "tools.function.parameters is not a valid moonshot flavored json schema, "
-                "details: <At path 'properties.a.items.required': required property 'b' is "
-                "not defined in properties>",
-            ),
-            Said(
-                "Gemini",
-                400,
-                "GenerateContentRequest.tools[0].function_declarations[0].parameters."
-                "required[0]: property is not defined",
-            ),
+        said(
+            """
+            Kimi 400: tools.function.parameters is not a valid moonshot flavored json schema, details: <At path 'properties.a.items.required': required property 'b' is not defined in properties>
+            Gemini 400: GenerateContentRequest.tools[0].function_declarations[0].parameters.required[0]: property is not defined
+            """
         ),
         value=REQUIRED,
     ),
     Row(
         ToolSchemaRefused,
         words(r"\boneof\b[^;]{0,60}\banyof\b[^;]{0,40} at the top level\b"),
-        (
-            Said(
-                "Anthropic",
-                400,
-                "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, "
-                "or anyOf at the top level",
-            ),
-            Said(
-                "OpenAI",
-                400,
-                "Invalid schema for function 'f': schema must have type 'object' and not "
-                "have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.",
-            ),
+        said(
+            """
+            Anthropic 400: tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level
+            OpenAI 400: Invalid schema for function 'f': schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.
+            """
         ),
         value=TOP,
     ),
     Row(
         ToolSchemaRefused,
         words(r"\bwhen using anyof, type should be defined in anyof items\b"),
-        (
-            Said(
-                "Kimi",
-                400,
-                "tools.function.parameters is not a valid moonshot flavored json schema, "
-                "details: <At path 'root': when using anyOf, type should be defined in "
-                "anyOf items instead of the parent schema>",
-            ),
+        said(
+            """
+            Kimi 400: tools.function.parameters is not a valid moonshot flavored json schema, details: <At path 'root': when using anyOf, type should be defined in anyOf items instead of the parent schema>
+            """
         ),
         value=ANY_OF,
     ),
@@ -355,14 +245,10 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             r"\bconflicting keywords found after \$ref expansion\b",
             r"\bwhen using \$ref, type should be defined in the referenced schema\b",
         ),
-        (
-            Said(
-                "Kimi",
-                400,
-                "tools.function.parameters is not a valid moonshot flavored json schema, "
-                "details: <At path 'properties.a': conflicting keywords found after $ref "
-                "expansion: description>",
-            ),
+        said(
+            """
+            Kimi 400: tools.function.parameters is not a valid moonshot flavored json schema, details: <At path 'properties.a': conflicting keywords found after $ref expansion: description>
+            """
         ),
         value=REFERENCE,
     ),
@@ -371,13 +257,11 @@ PARAMETER_ROWS: tuple[Row, ...] = (
         words(
             r"\bfailed to (?:parse|initialize) grammar\b", r"\bpattern must start with"
         ),
-        (
-            Said("llama.cpp", 400, "Failed to parse grammar"),
-            Said(
-                "llama.cpp",
-                500,
-                "JSON schema: Pattern must start with '^' and end with '$'",
-            ),
+        said(
+            """
+            llama.cpp 400: Failed to parse grammar
+            llama.cpp 500: JSON schema: Pattern must start with '^' and end with '$'
+            """
         ),
         value="pattern",
     ),
@@ -387,15 +271,10 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             rf"\bthinking\.type\.enabled{QUOTES} is not supported\b",
             rf"\buse {QUOTES}(?:thinking\.type\.)?adaptive{QUOTES} (?:thinking )?instead\b",
         ),
-        (
-            Said(
-                "Anthropic",
-                400,
-                '"thinking.type.enabled" is not supported for this model. Use '
-                '"thinking.type.adaptive" and "output_config.effort" to control thinking '
-                "behavior.",
-            ),
-            Said(VARIATION, 400, "thinking budgets are gone: use 'adaptive' instead"),
+        said(
+            """
+            Anthropic 400: "thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.
+            """
         ),
         value=ADAPTIVE,
     ),
@@ -407,19 +286,11 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             rf"\bthinking\W{{1,6}}type\b[^;]{{0,40}}\binput should be {QUOTES}(?:enabled|disabled)"
             rf"{QUOTES} or {QUOTES}(?:enabled|disabled){QUOTES}(?!,| or)",
         ),
-        (
-            Said(
-                "Bedrock",
-                400,
-                "thinking: Input tag 'adaptive' found using 'type' does not match any of "
-                "the expected tags: 'disabled', 'enabled'",
-            ),
-            Said("Anthropic", 400, "adaptive thinking is not supported on this model"),
-            Said(
-                VARIATION,
-                422,
-                "body.thinking.type: Input should be 'enabled' or 'disabled'",
-            ),
+        said(
+            """
+            Bedrock 400: thinking: Input tag 'adaptive' found using 'type' does not match any of the expected tags: 'disabled', 'enabled'
+            Anthropic 400: adaptive thinking is not supported on this model
+            """
         ),
         value=ENABLED,
     ),
@@ -431,13 +302,11 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             rf"\btool_choice{QUOTES} must be {QUOTES}auto{QUOTES} (?:when|if|with) thinking\b",
             rf"\bthinking{QUOTES} (?:may|can) ?not be enabled when {QUOTES}tool_choice\b",
         ),
-        (
-            Said("DeepSeek", 400, "Thinking mode does not support this tool_choice"),
-            Said(
-                "Kimi",
-                400,
-                "tool_choice 'specified' is incompatible with thinking enabled",
-            ),
+        said(
+            """
+            DeepSeek 400: Thinking mode does not support this tool_choice
+            Kimi 400: tool_choice 'specified' is incompatible with thinking enabled
+            """
         ),
         value=DISABLED,
     ),
@@ -447,37 +316,30 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             rf"\btool_choice{QUOTES} parameter does not support being set to \w+(?: or \w+)?"
             r" in thinking mode\b"
         ),
-        (
-            Said(
-                "DashScope",
-                400,
-                "<400> InternalError.Algo.InvalidParameter: The tool_choice parameter does "
-                "not support being set to required or object in thinking mode",
-            ),
+        said(
+            """
+            DashScope 400: <400> InternalError.Algo.InvalidParameter: The tool_choice parameter does not support being set to required or object in thinking mode
+            """
         ),
         value=ENABLE,
     ),
     Row(
         ThinkingRefused,
         words(r"\bprefill is (?:incompatible|not compatible) with enable_thinking\b"),
-        (
-            Said(
-                "llama.cpp",
-                400,
-                "Assistant response prefill is incompatible with enable_thinking.",
-            ),
+        said(
+            """
+            llama.cpp 400: Assistant response prefill is incompatible with enable_thinking.
+            """
         ),
         value=TEMPLATE,
     ),
     Row(
         ThinkingRefused,
         words(r"\benable_thinking must be (?:set to )?false for non-?streaming\b"),
-        (
-            Said(
-                "DashScope",
-                400,
-                "parameter.enable_thinking must be set to false for non-streaming calls",
-            ),
+        said(
+            """
+            DashScope 400: parameter.enable_thinking must be set to false for non-streaming calls
+            """
         ),
         value=BODY,
     ),

@@ -9,15 +9,11 @@ QUOTES = r"[\"'`\\]{0,4}"
 """What may be around a name, maybe in JSON in JSON."""
 
 
-VARIATION = "a variation"
-"""Who says what nobody has reported: words of our own, like those of others."""
-
-
 class Said(NamedTuple):
     """What a provider has said.
 
     Attributes:
-        provider: Who, or `VARIATION`.
+        provider: Who.
         status: The HTTP status.
         words: The words, with the request's own parts replaced.
     """
@@ -48,3 +44,11 @@ class Row(NamedTuple):
 def words(*patterns: str) -> tuple[re.Pattern[str], ...]:
     """*patterns*, compiled to match in either case."""
     return tuple(re.compile(each, re.IGNORECASE) for each in patterns)
+
+
+def said(lines: str) -> tuple[Said, ...]:
+    """What providers have said, a line each: who, the status, a colon, the words."""
+    found = re.findall(r"(?m)^ *(.+?) (\d{3}): (.+)$", lines)
+    return tuple(
+        Said(who, int(at), text.replace(r"\n", "\n")) for who, at, text in found
+    )

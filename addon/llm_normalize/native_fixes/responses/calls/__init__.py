@@ -1,1 +1,0 @@
-"""Calls: their ids, names and arguments."""

@@ -1,1 +1,0 @@
-"""What each event has: its name, its number, its place."""

@@ -1,1 +1,0 @@
-"""Items of the output: their beginnings and ends."""

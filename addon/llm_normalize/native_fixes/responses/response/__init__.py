@@ -1,1 +1,0 @@
-"""The response around its items: its beginning, its figures, its end."""

@@ -1,1 +1,0 @@
-"""Parts of an item, and their text."""
