@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 import _bootstrap
@@ -57,17 +56,12 @@ def parse(given: list[str]) -> argparse.Namespace:
     return parser.parse_args(given)
 
 
-def main() -> int:
+def run(flags: argparse.Namespace) -> int:
     """Make the folders and return the exit code."""
-    flags = parse(sys.argv[1:])
-    _bootstrap.ensure()
-    from workshop import capture_flows as capture_run  # noqa: PLC0415 - it needs what the environment holds
+    from workshop import capture_flows  # noqa: PLC0415 - it needs what the environment holds
 
-    return capture_run.run(flags.flows, flags.output, flags.only, fill=flags.fill)
+    return capture_flows.run(flags.flows, flags.output, flags.only, fill=flags.fill)
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    _bootstrap.main(parse, run)

@@ -33,10 +33,8 @@ def parse(given: list[str]) -> argparse.Namespace:
     return parser.parse_args(given)
 
 
-def main() -> int:
+def run(flags: argparse.Namespace) -> int:
     """Build, and return the exit code."""
-    flags = parse(sys.argv[1:])
-    _bootstrap.ensure()
     from workshop.release import files as build_files  # noqa: PLC0415 - it needs the environment
 
     if isinstance(sys.stdout, io.TextIOWrapper):  # no letter ends it half-way
@@ -45,7 +43,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    _bootstrap.main(parse, run)

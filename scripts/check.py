@@ -43,8 +43,8 @@ def outcome(name: str, code: int, output: str) -> tuple[str, str]:
     return "not done" if code else "ok", last
 
 
-def main() -> int:
-    """Run the tools and return the exit code."""
+def parse(given: list[str]) -> argparse.Namespace:
+    """Return what the command line asks for."""
     parser = argparse.ArgumentParser(
         description="Check format, lint, types, generated docs, whether the pinned "
         "packages are those that pyproject.toml asks for, the hosts that are opened "
@@ -63,11 +63,14 @@ def main() -> int:
         action="store_true",
         help="likewise, and pin the newest of every package that pyproject.toml allows",
     )
-    arguments = parser.parse_args()
-    fix = arguments.fix or arguments.upgrade
-    _bootstrap.ensure()
+    return parser.parse_args(given)
+
+
+def run(flags: argparse.Namespace) -> int:
+    """Run the tools and return the exit code."""
+    fix = flags.fix or flags.upgrade
     failed = False
-    for name, command in tools(fix, arguments.upgrade).items():
+    for name, command in tools(fix, flags.upgrade).items():
         start = time.monotonic()
         done = subprocess.run(
             [sys.executable, *command],
@@ -90,4 +93,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    _bootstrap.main(parse, run)

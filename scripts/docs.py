@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 import _bootstrap
@@ -16,14 +15,17 @@ def documents() -> dict[Path, str]:
     return {**command_line.documents(), **catalogues.documents()}
 
 
-def main() -> int:
-    """Write the files, or with --check say which are stale."""
+def parse(given: list[str]) -> argparse.Namespace:
+    """Return what the command line asks for."""
     parser = argparse.ArgumentParser(description="Write the generated docs.")
     parser.add_argument(
         "--check", action="store_true", help="write nothing, fail if something is stale"
     )
-    arguments = parser.parse_args()
-    _bootstrap.ensure()
+    return parser.parse_args(given)
+
+
+def run(flags: argparse.Namespace) -> int:
+    """Write the files, or with --check say which are stale."""
     stale = [
         (path, text)
         for path, text in documents().items()
@@ -31,13 +33,13 @@ def main() -> int:
     ]
     for path, text in stale:
         name = path.relative_to(_bootstrap.ROOT)
-        if arguments.check:
+        if flags.check:
             print(f"{name} is stale: run python3 scripts/docs.py")
         else:
             path.write_text(text, encoding="utf-8", newline="\n")
             print(f"{name} written")
-    return int(arguments.check and bool(stale))
+    return int(flags.check and bool(stale))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    _bootstrap.main(parse, run)

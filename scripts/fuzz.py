@@ -4,8 +4,7 @@ Begins with the inputs in tests/fuzz, each of which broke a promise once, and go
 with mutated answers, drawn by `--seed`.
 
 Led by coverage where atheris has wheels; elsewhere the same mutations are drawn by chance.
-The job is a process, which reports its progress in lines; it reports each finding once,
-and goes on.
+The job is a process, which saves the input of each finding once, and goes on.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import importlib.util
-import json
 import os
 import random
 import re
@@ -31,7 +29,7 @@ DEFAULT_SEED = 1
 SHRINKING = 5.0  # seconds to make a finding small
 HANGS = 60  # seconds after which libFuzzer gives an input up
 ENOUGH = 30  # findings of one job: more tell nothing new
-MARK = "@"
+EVERY = 5.0  # seconds between two lines of progress
 
 
 def parse(given: list[str]) -> argparse.Namespace:
@@ -113,14 +111,6 @@ def target(flags: argparse.Namespace) -> Any:
     return fuzz
 
 
-def send(**fields: object) -> None:
-    """Print a line for the process that started this job."""
-    try:
-        print(MARK + json.dumps(fields), flush=True)
-    except OSError:  # nobody listens any more
-        os._exit(1)
-
-
 class Job:
     """Runs inputs, tells how many, and saves what they find.
 
@@ -132,40 +122,40 @@ class Job:
 
     def __init__(self, module: Any, folder: Path, until: float) -> None:
         self.runs = 0
-        self.enough = False
         self._module = module
         self._folder = folder
         self._until = until
-        self._reported = 0.0
+        self._started = self._reported = time.monotonic()
         self._kinds: set[str] = set()
 
     def run(self, data: bytes) -> None:
         """Run one input."""
         self.runs += 1
         for found in self._module.check(data):
-            if found.kind not in self._kinds and not self.enough:
+            if found.kind not in self._kinds and len(self._kinds) < ENOUGH:
                 self._kinds.add(found.kind)
-                self._save(found, data)
-        if time.monotonic() - self._reported >= 1:
+                self._save(found.kind, data)
+        if time.monotonic() - self._reported >= EVERY:
             self.report()
 
     def report(self) -> None:
-        """Send how far this job is."""
+        """Print how far this job is."""
         self._reported = time.monotonic()
-        send(runs=self.runs)
+        took = self._reported - self._started
+        pace = f"{self.runs} runs, {self.runs / max(took, 0.1):.0f} runs/s"
+        try:
+            print(f"{took:5.0f} s: {pace}, {len(self._kinds)} findings", flush=True)
+        except OSError:  # nobody listens any more
+            os._exit(1)
 
-    def _save(self, found: Any, data: bytes) -> None:
+    def _save(self, kind: str, data: bytes) -> None:
         left = max(min(SHRINKING, self._until - time.monotonic()), 1)
-        data = self._module.shrink(data, found.kind, left)
-        for each in self._module.check(data):
-            if each.kind == found.kind:
-                found = each
-        words = re.sub(r"[^a-z]+", "-", found.kind.lower()).strip("-")[:60]
+        data = self._module.shrink(data, kind, left)
+        words = re.sub(r"[^a-z]+", "-", kind.lower()).strip("-")[:60]
         digest = hashlib.sha256(data).hexdigest()[:8]
-        path = self._folder / f"{words}-{digest}.bin"
+        path = self._folder / f"{words}-{digest}.part"
         path.write_bytes(data)
-        send(kind=found.kind, text=found.text, path=str(path))
-        self.enough = len(self._kinds) >= ENOUGH
+        path.replace(path.with_suffix(".bin"))  # whole, where somebody looks for it
 
 
 def work(flags: argparse.Namespace) -> None:

@@ -1,6 +1,5 @@
 """scripts/add_capture.py: from a file of flows to folders that run as tests."""
 
-import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -10,11 +9,8 @@ from mitmproxy import http
 from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow
 
-import _bootstrap
 from launchers import load
 from proxies import BAD, GOOD, Proxy, broken, chat_flow, response_of
-
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "add_capture.py"
 
 
 @pytest.fixture
@@ -25,11 +21,10 @@ def added(
 ) -> Callable[..., tuple[int, str, str]]:
     """Start it here, in this environment: the exit code, and what was printed."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(_bootstrap, "ensure", lambda: None)
+    script = load("add_capture")
 
     def run(*args: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", [str(SCRIPT), *args])
-        return (load("add_capture").main(), *capfd.readouterr())
+        return (script.run(script.parse([*args])), *capfd.readouterr())
 
     return run
 

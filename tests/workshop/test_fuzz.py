@@ -256,5 +256,5 @@ def test_run_with_coverage_finds_the_bug(folder: Path) -> None:
     done = ended(
         [sys.executable, script, *flags, "--runs", "50", "--seed", "1"], check=True
     )
-    assert '"kind": "logged ValueError in broken.py:edit"' in done.stdout
+    assert [*folder.glob("logged-valueerror-in-broken-py-edit-*.bin")]
     assert "cov: " in done.stderr

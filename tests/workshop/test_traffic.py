@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from workshop import LOOPBACK
 from workshop.certificates import client_context, make_ca, server_context
 from workshop.soak.records import Records
 from workshop.traffic.client import connect, rest
@@ -17,7 +18,6 @@ from workshop.traffic.http1 import (
     chunked,
 )
 from workshop.traffic.memory import A_STREAM, JUDGED, MIB, NOISE, WARM_UP, Sample, judge
-from workshop.traffic.process import HOST
 from workshop.traffic.server import Exchange, ServerThread
 
 
@@ -116,7 +116,7 @@ def test_client_tells_a_whole_answer_from_one_that_breaks_off(
         theirs = server_context(tmp_path, "up", [protocol])
 
     async def talk(port: int) -> tuple[bytes, int, bool]:
-        async with await connect((HOST, port), context=ours) as client:
+        async with await connect((LOOPBACK, port), context=ours) as client:
             answer = await client.ask(path, b"{}", pause=0.001)
             body = await rest(answer)
             assert await answer.read() == b""

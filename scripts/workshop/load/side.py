@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from workshop import NORMALIZE, SCRIPTS
+from workshop import LOOPBACK, NORMALIZE, SCRIPTS
 from workshop.load.clients import Group
 from workshop.load.figures import Figures
 from workshop.load.paced import Phase
 from workshop.load.watch import Say
 from workshop.traffic.memory import Weight, weigh
-from workshop.traffic.process import HOST, Mitmdump, ProviderProcess, ask
+from workshop.traffic.process import Mitmdump, ProviderProcess, ask
 
 WITH, ALONE = "with the addon", "mitmproxy alone"
 STORED = "with the addon, and `-w`"
@@ -91,7 +91,7 @@ class Side:
         # Numbers of streams are given once, so this names a folder, and gates.
         self._number = next(place.numbers)
         folder = place.folder / f"mitmdump-{self._number}"
-        mode = f"reverse:http://{HOST}:{place.provider.ports['port']}"
+        mode = f"reverse:http://{LOOPBACK}:{place.provider.ports['port']}"
         stores = {"save_stream_file": os.devnull} if name == STORED else {}
         self.proxy = Mitmdump(
             folder, [mode], [script, *more], stores, has_control=False
@@ -135,7 +135,7 @@ class Side:
 
     async def open(self, name: str) -> dict[str, Any]:
         """Open a gate, and return what the provider reports."""
-        place = (HOST, self.place.provider.ports["port"])
+        place = (LOOPBACK, self.place.provider.ports["port"])
         return dict(json.loads(await ask(place, "/control", [self.gate(name)])))
 
     async def settled(self) -> Weight:

@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from workshop import LOOPBACK
 from workshop.mitmdump import Place
 from workshop.soak.judge import Seen
 from workshop.soak.plan import KEY, Plan, Session, plan
 from workshop.traffic.client import Answer, Client, connect
 from workshop.traffic.http1 import FramingError
 from workshop.traffic.http2 import Reply
-from workshop.traffic.process import HOST
 
 PATIENCE = 60.0
 """Seconds that an answer may take."""
@@ -66,7 +66,7 @@ async def run_session(
 async def _connect(session: Session, places: Places) -> Client:
     if session.client == "plain":
         return await connect(places.reverse)
-    tunnel = f"{HOST}:{places.upstream[session.upstream]}"
+    tunnel = f"{LOOPBACK}:{places.upstream[session.upstream]}"
     context = places.trusts[session.client]
     return await connect(places.regular, tunnel, context, window=session.window)
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workshop import LOOPBACK, MODULES, mitmdump, module, variables
+from workshop import MODULES, mitmdump, module, variables
 from workshop.child import START, Child, ChildError
 from workshop.mitmdump import Place
 from workshop.traffic.client import connect, rest
@@ -18,7 +18,6 @@ from workshop.traffic.memory import cpu_seconds
 
 PATIENCE = 60.0
 """Seconds for an answer to a control request."""
-HOST = LOOPBACK
 GLANCE = 0.02
 """Seconds between two looks at a mitmdump that is to end."""
 QUIET = 0.5

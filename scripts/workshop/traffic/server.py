@@ -29,7 +29,6 @@ from workshop.traffic.http1 import (
     chunked,
 )
 
-HOST = LOOPBACK
 BACKLOG = 4096
 _TURNS = 4  # of the loop, until a connection that was accepted is known
 
@@ -339,22 +338,6 @@ class Connection(asyncio.Protocol):
             asyncio.get_running_loop().call_exception_handler(context)
 
 
-async def listen(
-    answer: Answer, context: ssl.SSLContext | None = None
-) -> asyncio.Server:
-    """Serve on a free port of loopback."""
-    loop = asyncio.get_running_loop()
-    return await loop.create_server(
-        lambda: Connection(answer), HOST, 0, ssl=context, backlog=BACKLOG
-    )
-
-
-def port_of(server: asyncio.Server) -> int:
-    """Return where *server* listens."""
-    port: int = server.sockets[0].getsockname()[1]
-    return port
-
-
 def serve(answer: Answer, **contexts: ssl.SSLContext | None) -> None:
     """Serve until this process is ended, on a port for each of *contexts*.
 
@@ -363,8 +346,16 @@ def serve(answer: Answer, **contexts: ssl.SSLContext | None) -> None:
     """
 
     async def run() -> None:
-        servers = {name: await listen(answer, each) for name, each in contexts.items()}
-        ports = {name: port_of(server) for name, server in servers.items()}
+        loop = asyncio.get_running_loop()
+        servers = {
+            name: await loop.create_server(
+                lambda: Connection(answer), LOOPBACK, 0, ssl=each, backlog=BACKLOG
+            )
+            for name, each in contexts.items()
+        }
+        ports = {
+            name: server.sockets[0].getsockname()[1] for name, server in servers.items()
+        }
         print("@" + json.dumps(ports), flush=True)
         await asyncio.Event().wait()
 
@@ -391,7 +382,7 @@ class ServerThread:
         self.protocols: list[str] = []
         self._play = answer
         self._context = context
-        self._listener = socket.create_server((HOST, port))
+        self._listener = socket.create_server((LOOPBACK, port))
         self.port = self._listener.getsockname()[1]
         self._loop = asyncio.new_event_loop()
         self._closing = asyncio.Event()
