@@ -60,8 +60,14 @@ def _as_tool_call(was: Choice, legacy: Call, now: Choice) -> Choice:
     """
     if len(now.calls) != len(was.calls) + 1:
         return was
-    ways = ([legacy, *was.calls], [*was.calls, legacy])
-    made = [replace(was, calls=calls, function_call=None) for calls in ways]
+    ids = {call.id for call in was.calls}
+    new = next((at for at, call in enumerate(now.calls) if call.id not in ids), 0)
+    made = [
+        replace(
+            was, calls=[*was.calls[:at], legacy, *was.calls[at:]], function_call=None
+        )
+        for at in (0, new, len(was.calls))
+    ]
     return min(made, key=lambda each: len([*_lost_in_choice(each, now)]))
 
 
