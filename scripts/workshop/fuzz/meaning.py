@@ -77,12 +77,19 @@ def is_clear(events: list[Json], part: str = "delta") -> bool:
         return False
     calls: dict[tuple[int, int | None], tuple[str, str]] = {}
     reasons: dict[int, str] = {}
+    sent: set[int] = set()
     for each in events:
+        found = {choice["index"] for choice in each.get("choices", ())}
+        # A finish does not wait for its call while another choice goes on.
+        of_call = {at for at, reason in reasons.items() if "call" in reason}
+        sent |= of_call - found if found else set()
         for choice in each.get("choices", ()):
             reason = text_of(choice, "finish_reason")
             if reason and reasons.setdefault(choice["index"], reason) != reason:
                 return False
             for call in choice[part].get("tool_calls") or ():
+                if choice["index"] in sent:
+                    return False
                 if part == "message":
                     known = [id_ for id_, _ in calls.values()]
                     if text_of(call, "id") in ("", *known):
