@@ -73,23 +73,18 @@ _CALL = ("id", "type")
 
 def is_clear(events: list[Json], part: str = "delta") -> bool:
     """Tell whether `conformance.lost` can judge: nothing in the *events* is ambiguous."""
-    if not all(_is_typical(each, part) for each in events) or _may_grow(events, part):
+    if not all(_is_typical(each, part) for each in events):
+        return False
+    if any(unclear(events, part) for unclear in (_may_grow, _is_late, _lacks_name)):
         return False
     calls: dict[tuple[int, int | None], tuple[str, str]] = {}
     reasons: dict[int, str] = {}
-    sent: set[int] = set()
     for each in events:
-        found = {choice["index"] for choice in each.get("choices", ())}
-        # A finish does not wait for its call while another choice goes on.
-        of_call = {at for at, reason in reasons.items() if "call" in reason}
-        sent |= of_call - found if found else set()
         for choice in each.get("choices", ()):
             reason = text_of(choice, "finish_reason")
             if reason and reasons.setdefault(choice["index"], reason) != reason:
                 return False
             for call in choice[part].get("tool_calls") or ():
-                if choice["index"] in sent:
-                    return False
                 if part == "message":
                     known = [id_ for id_, _ in calls.values()]
                     if text_of(call, "id") in ("", *known):
@@ -114,6 +109,32 @@ def _may_grow(events: list[Json], part: str) -> bool:
 
 _GROWING = ("content", "reasoning_content", "reasoning")
 SAME = 8  # characters that begin two texts in a row
+
+
+def _is_late(events: list[Json], part: str) -> bool:
+    """Tell whether a call follows its finish, and another choice between: none waits so long."""
+    ended: set[int] = set()
+    passed: set[int] = set()
+    for found in [each["choices"] for each in events if each.get("choices")]:
+        passed |= ended - {choice["index"] for choice in found}
+        for choice in found:
+            if choice[part].get("tool_calls") and choice["index"] in passed:
+                return True
+            if "call" in text_of(choice, "finish_reason"):
+                ended.add(choice["index"])
+    return False
+
+
+def _lacks_name(events: list[Json], part: str) -> bool:
+    """Tell whether a legacy call begins without its name: it waits, and may end so."""
+    named: set[int] = set()
+    for choice in [each for event in events for each in event.get("choices", ())]:
+        legacy = choice[part].get("function_call")
+        if text_of(legacy, "name"):
+            named.add(choice["index"])
+        elif legacy and choice["index"] not in named:
+            return True
+    return False
 
 
 def _goes_with(
