@@ -270,7 +270,8 @@ def allow_repetition(before: conformance.Meaning, after: conformance.Meaning) ->
     for index, choice in before.choices.items():
         now = after.choices.get(index) or conformance.Choice()
         legacy = [choice.function_call] if choice.function_call else []
-        if len(now.calls) > len(choice.calls) + len(legacy):
+        moved = [] if now.function_call else legacy  # it is a tool call now
+        if len(now.calls) > len(choice.calls) + len(moved):
             continue
         pairs = [*zip(choice.calls, now.calls, strict=False)]
         for call in legacy:  # a tool call may say it now
