@@ -17,7 +17,7 @@ from llm_normalize.chat.state.stream_state import Asked, Seen
 from llm_normalize.repair.fix import Fix
 from script_runs import ended
 from streams import ANY
-from workshop.fuzz import cases, sizes
+from workshop.fuzz import cases, checks, sizes
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts"
@@ -186,6 +186,17 @@ def test_broken_body_is_found(target: Any, monkeypatch: pytest.MonkeyPatch) -> N
     assert kinds(target, case) == set()
     monkeypatch.setattr(cases, "every_fix", [*cases.every_fix, Loses])
     assert "body lost choice …: text … became …" in kinds(target, case)
+
+
+def test_each_limit_that_is_lowered_is_the_name_of_one() -> None:
+    with checks._limits(low=True):
+        low = {
+            name
+            for at, module in list(sys.modules.items())
+            for name, value in checks.LOW_LIMITS.items()
+            if at.startswith("llm_normalize.") and vars(module).get(name) == value
+        }
+    assert low == checks.LOW_LIMITS.keys()
 
 
 # Inputs

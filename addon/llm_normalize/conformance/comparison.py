@@ -58,10 +58,17 @@ def _as_tool_call(was: Choice, legacy: Call, now: Choice) -> Choice:
 
     So it is for who asked with tools.
     """
-    if len(now.calls) != len(was.calls) + 1:
+    calls = was.calls
+    if len(now.calls) > len(calls) + 1:  # some of them are several
+        calls = [each for call in calls for each in _apart(call)]
+    if len(now.calls) != len(calls) + 1:
         return was
-    ways = ([legacy, *was.calls], [*was.calls, legacy])
-    made = [replace(was, calls=calls, function_call=None) for calls in ways]
+    ids = {call.id for call in calls}
+    new = next((at for at, call in enumerate(now.calls) if call.id not in ids), 0)
+    made = [
+        replace(was, calls=[*calls[:at], legacy, *calls[at:]], function_call=None)
+        for at in (0, new, len(calls))
+    ]
     return min(made, key=lambda each: len([*_lost_in_choice(each, now)]))
 
 

@@ -122,7 +122,7 @@ def _where(error: BaseException) -> str:
 _LIBRARY = str(Path(os.__file__).parent)
 
 LOW_LIMITS = {
-    "LIMIT": 2048,
+    "MAX_EVENT": 2048,
     "_LIMIT": 512,
     "MAX_TRACKED": 8,
     "MAX_EXTRA_BYTES": 512,

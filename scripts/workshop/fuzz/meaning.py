@@ -73,7 +73,9 @@ _CALL = ("id", "type")
 
 def is_clear(events: list[Json], part: str = "delta") -> bool:
     """Tell whether `conformance.lost` can judge: nothing in the *events* is ambiguous."""
-    if not all(_is_typical(each, part) for each in events) or _may_grow(events, part):
+    if not all(_is_typical(each, part) for each in events):
+        return False
+    if any(unclear(events, part) for unclear in (_may_grow, _is_late, _lacks_name)):
         return False
     calls: dict[tuple[int, int | None], tuple[str, str]] = {}
     reasons: dict[int, str] = {}
@@ -107,6 +109,32 @@ def _may_grow(events: list[Json], part: str) -> bool:
 
 _GROWING = ("content", "reasoning_content", "reasoning")
 SAME = 8  # characters that begin two texts in a row
+
+
+def _is_late(events: list[Json], part: str) -> bool:
+    """Tell whether a call follows its finish, and another choice between: none waits so long."""
+    ended: set[int] = set()
+    passed: set[int] = set()
+    for found in [each["choices"] for each in events if each.get("choices")]:
+        passed |= ended - {choice["index"] for choice in found}
+        for choice in found:
+            if choice[part].get("tool_calls") and choice["index"] in passed:
+                return True
+            if "call" in text_of(choice, "finish_reason"):
+                ended.add(choice["index"])
+    return False
+
+
+def _lacks_name(events: list[Json], part: str) -> bool:
+    """Tell whether a legacy call begins without its name: it waits, and may end so."""
+    named: set[int] = set()
+    for choice in [each for event in events for each in event.get("choices", ())]:
+        legacy = choice[part].get("function_call")
+        if text_of(legacy, "name"):
+            named.add(choice["index"])
+        elif legacy and choice["index"] not in named:
+            return True
+    return False
 
 
 def _goes_with(
@@ -242,7 +270,8 @@ def allow_repetition(before: conformance.Meaning, after: conformance.Meaning) ->
     for index, choice in before.choices.items():
         now = after.choices.get(index) or conformance.Choice()
         legacy = [choice.function_call] if choice.function_call else []
-        if len(now.calls) > len(choice.calls) + len(legacy):
+        moved = [] if now.function_call else legacy  # it is a tool call now
+        if len(now.calls) > len(choice.calls) + len(moved):
             continue
         pairs = [*zip(choice.calls, now.calls, strict=False)]
         for call in legacy:  # a tool call may say it now

@@ -198,9 +198,12 @@ def join_fragments(first: Chunk, more: Chunk) -> Chunk:
     inner = _sum(_filled(function(first)), _filled(function(more)))
     inner |= {"name": name} if (name := function(more).get("name")) else {}
     inner["arguments"] = "".join(texts)
-    joined = _sum(_filled(first), _filled(more))
-    is_custom = "custom" in joined and "function" not in joined
-    return joined if is_custom else {**joined, "function": inner}
+    joined: Chunk = _sum(_filled(first), _filled(more))
+    if "custom" in joined and "function" not in joined:
+        return joined
+    if not (inner.get("name") or inner["arguments"]):
+        joined.pop("function", None)  # last, as where no fragment has one
+    return {**joined, "function": inner}
 
 
 def _sum(first: Json, more: Json) -> Json:

@@ -38,16 +38,22 @@ def waits(state: State, outgoing: Outgoing) -> bool:
             return True
         if state.lacks_arguments(outgoing):
             return True
-    if WITHOUT_CALL in on:
-        wrong = {
-            index_of(choice)
-            for choice in choices(outgoing.chunk)
-            if _lacks_call(state, choice)
-        }
-        # What waits for a name does so until the end.
-        if wrong - state.seen.unnamed:
-            return True
+    if lacks_its_call(state, outgoing):
+        return True
     return bool(state.figures) and is_last and not state.usage_sent
+
+
+def lacks_its_call(state: State, outgoing: Outgoing | None) -> bool:
+    """Tell whether *outgoing* finishes with a call that may follow it."""
+    if outgoing is None or WITHOUT_CALL not in state.on:
+        return False
+    wrong = {
+        index_of(choice)
+        for choice in choices(outgoing.chunk)
+        if _lacks_call(state, choice)
+    }
+    # What waits for a name does so until the end.
+    return bool(wrong - state.seen.unnamed)
 
 
 def overtake(state: State, held: Outgoing, outgoing: Outgoing) -> bool:

@@ -118,8 +118,8 @@ class Machine:
         elif indexes:
             self._with_choices(outgoing, indexes)
         elif usage_of(chunk):
-            is_over = state.is_over and not state.lacks_arguments(state.finish)
-            self._usage_chunk(outgoing, over=is_over)
+            may_go_on = self._sending.lacks_part(state.finish)
+            self._usage_chunk(outgoing, over=state.is_over and not may_go_on)
         elif (
             "choices-empty" in self._on
             and outgoing.raw is None

@@ -207,7 +207,7 @@ class Sending:
     def attach_usage_to_finish(self) -> None:
         """Attach the held usage to the held finish, and send that.
 
-        A finish whose call has no arguments yet still waits.
+        A finish whose call, or whose arguments, may follow still waits.
         """
         state, held = self.state, self.state.finish
         if held is None or not state.all_finished or state.asked.usage:
@@ -215,8 +215,13 @@ class Sending:
         if state.usage:
             held.fixed(state.usage_fix)
             usage.attach(state, held.chunk)
-            if not state.lacks_arguments(held):
+            if not self.lacks_part(held):
                 self.release_finish()
+
+    def lacks_part(self, held: Outgoing | None) -> bool:
+        """Tell whether a *held* finish ends a call that may follow it, or its arguments."""
+        state = self.state
+        return state.lacks_arguments(held) or finish.lacks_its_call(state, held)
 
 
 def _is_open_null(chunk: Chunk, new: set[int]) -> bool:

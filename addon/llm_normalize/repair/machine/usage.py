@@ -107,7 +107,8 @@ def _take_off(state: State, outgoing: Outgoing, fix: str) -> None:
     """Take the usage off *outgoing*, which has choices, and hold it."""
     chunk = outgoing.chunk
     hold(state, chunk["usage"], fix)
-    drop_other_usage(chunk, state.usage or chunk["usage"])
+    # Amid the answer not even as a copy: the repaired chunk would bring figures again.
+    drop_other_usage(chunk, None if fix == EVERY else state.usage or chunk["usage"])
     if state.asked.usage:
         chunk["usage"] = None  # as in OpenAI's own chunks before the last
     else:
