@@ -104,6 +104,7 @@ def main(given: Sequence[str]) -> int:
 
 
 def _report(paths: list[Path], output: Path | None, form: str | None) -> int:
+    from . import progress  # noqa: PLC0415 - likewise
     from .as_json import as_json  # noqa: PLC0415 - likewise
     from .as_text import as_text  # noqa: PLC0415 - likewise
     from .collected import collected  # noqa: PLC0415 - likewise
@@ -112,7 +113,7 @@ def _report(paths: list[Path], output: Path | None, form: str | None) -> int:
     from .page import write  # noqa: PLC0415 - likewise
 
     notes = Notes()
-    found = collected(read(paths, notes))
+    found = collected(progress.followed(read(paths, notes), len(paths), notes))
     if output is not None:
         try:
             written = write(output, found, notes)
