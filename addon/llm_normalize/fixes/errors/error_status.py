@@ -2,10 +2,9 @@
 
 from ...chat.errors.errors import wrapped
 from ...chat.state.stream_state import Asked
-from ...repair.fix import Example, Fix, completion
+from ...repair.fix import HI, Example, Fix, completion
 
 _NO = wrapped("Provider returned error", "server_error", None, "502")
-_HI = {"role": "assistant", "content": "Hi"}
 
 
 class ErrorStatus(Fix):
@@ -32,5 +31,5 @@ class ErrorStatus(Fix):
             kind="body",
             changes_status=502,
         ),
-        Example.untouched("answer", [completion(_HI)], kind="body"),
+        Example.untouched("answer", [completion(HI)], kind="body"),
     )
