@@ -3,7 +3,8 @@
 Each stream has its own instance of a fix, which knows what the request asked and what has
 been sent so far. Its class says by `handles` what it has to do with in chunks: there it
 is asked. A fix overrides what it needs of `event`, `unread`, `edit` (streams), `body` (a
-body) and `error` (an error body); the defaults do nothing. The few that hold data are
+body) and `error` (an error body); the defaults do nothing. What is done to each delta and
+message alike is a `PartFix`, to each choice a `ChoiceFix`. The few that hold data are
 `HoldingFix`, and have more to say. Where it
 is the place of a chunk in the stream that is wrong, what is held, merged, dropped or added
 is decided in one place, the machine (`repair/machine/machine.py`), under the name of a fix
