@@ -10,7 +10,7 @@ from ...chat.errors.failed_event import has_failed, holds_answer, may_be_chunk
 from ...repair.fix import DONE, STOP, TEXT, Example, Fix, wire
 from ...wire.event_boundary import DONE as DONE_DATA
 from ...wire.event_boundary import MARKS, ValueScan, values_in
-from ...wire.json_text import dumps, loads
+from ...wire.json_text import dumps, value_in
 from ...wire.sse import Event, encode
 
 _MARK = re.compile(
@@ -104,10 +104,7 @@ def _is_whole(data: bytes) -> bool:
     """Tell whether *data* is a whole chunk, an error, or the end of a stream."""
     if data == DONE_DATA:
         return True
-    try:
-        value = loads(data)
-    except (ValueError, RecursionError):
-        return False
+    value = value_in(data)
     return is_error(value) or (is_chunk(value) and is_readable(value))
 
 

@@ -4,7 +4,7 @@ from ...chat.chunks.chunk import choices
 from ...chat.errors.chunk_errors import errors_in
 from ...chat.errors.errors import failure, failures_in
 from ...repair.fix import DONE, TEXT, Example, Fix, wire
-from ...wire.json_text import dumps, loads
+from ...wire.json_text import dumps, value_in
 from ...wire.sse import Event, encode
 
 _REPORTED = {"code": "Throttling", "message": "Slow down", "request_id": "r-1"}
@@ -60,10 +60,7 @@ class ErrorByEventName(Fix):
         if not event.names_error or event.foreign:
             return None
         data = (event.data or b"").strip()
-        try:
-            reported = loads(data or b"null")
-        except (ValueError, RecursionError):
-            reported = data.decode(errors="replace")
+        reported = value_in(data or b"null", data.decode(errors="replace"))
         fields = reported if isinstance(reported, dict) else {}
         if fields.get("error") or errors_in(fields) or failures_in(fields):
             return None  # it says so itself

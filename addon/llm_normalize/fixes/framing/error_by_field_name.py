@@ -1,7 +1,7 @@
 """An error in a field of its own: `error: {…}` where `data:` belongs."""
 
 from ...repair.fix import DONE, TEXT, Example, Fix
-from ...wire.json_text import dumps, loads
+from ...wire.json_text import dumps, value_in
 from ...wire.sse import Event
 
 _ERROR = {"message": "Context is full", "type": "server_error"}
@@ -35,10 +35,7 @@ class ErrorByFieldName(Fix):
         if event.is_value or len(found) != 1 or not found[0].value.strip():
             return None
         value = found[0].value.strip()
-        try:
-            reported = loads(value)
-        except (ValueError, RecursionError):
-            reported = value.decode(errors="replace")
+        reported = value_in(value, value.decode(errors="replace"))
         is_wrapped = isinstance(reported, dict) and reported.get("error")
         found[0].text = b"data: " + dumps(
             reported if is_wrapped else {"error": reported}
