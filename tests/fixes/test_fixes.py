@@ -98,11 +98,14 @@ OWN = {*vars(Fix(STREAM, Seen()))}
 
 def attributes_of(fix: Any) -> dict[str, Any]:
     """Return a copy of what *fix*, or a part of it, has beyond what every fix has."""
-    return {
-        name: attributes_of(each) if hasattr(each, "__dict__") else copy.deepcopy(each)
-        for name, each in vars(fix).items()
-        if name not in OWN
-    }
+
+    def copied(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: copied(each) for key, each in value.items()}
+        has_own = hasattr(value, "__dict__")
+        return attributes_of(value) if has_own else copy.deepcopy(value)
+
+    return {name: copied(each) for name, each in vars(fix).items() if name not in OWN}
 
 
 OPENAI: dict[str, tuple[Asked, Wire]] = {

@@ -136,7 +136,7 @@ LASTING = [
     (owner, name)
     for owner, name in PLACES + FIX_PLACES
     if owner not in (Output, ChunkSender, Outgoing, EventRecord)
-    and name not in ("flush", "_draw", "_draw_due", "_held", "_send_held", "ride")
+    and name not in ("flush", "_draw", "_draw_due", "_called", "_send_held", "ride")
     and (owner, name) != (usage, "attach")
     and (name != "end" or not (owner is Chain or issubclass(owner, Fix)))
 ]

@@ -9,12 +9,20 @@ from collections.abc import Iterable
 
 from ..text.split_text import split
 from ..wire.json_text import Json, whole_number
-from .chunks.chunk import ENVELOPE, LONG, Chunk, calls, choices, index_of, usage_of
+from .chunks.chunk import (
+    ENVELOPE,
+    EVERY_REASONING,
+    LONG,
+    Chunk,
+    calls,
+    choices,
+    index_of,
+    usage_of,
+)
 from .chunks.chunk_content import stands_for_text
 from .state.stream_state import Asked, Seen
 
 _CHOICE = ("index", "message", "delta", "text", "logprobs", "finish_reason")
-_THOUGHTS = ("reasoning_content", "reasoning", "reasoning_text")
 _MOST = 64  # parts of one text of a body
 _ORDER = ("content", "refusal", "annotations", "audio", "tool_calls", "function_call")
 
@@ -138,7 +146,7 @@ def _cut_thoughts(theirs: Chunk, most: int) -> list[Chunk]:
 
     Two that differ stay whole: side by side, each part would be taken for the other.
     """
-    thoughts_by_name = {key: theirs[key] for key in _THOUGHTS if theirs.get(key)}
+    thoughts_by_name = {key: theirs[key] for key in EVERY_REASONING if theirs.get(key)}
     text = next(iter(thoughts_by_name.values()), None)
     if not isinstance(text, str) or any(
         each != text for each in thoughts_by_name.values()

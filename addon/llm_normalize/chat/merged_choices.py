@@ -1,12 +1,11 @@
 """Two choices of one answer made one: their texts, lists and objects joined."""
 
-from .chunks.chunk import Chunk
+from .chunks.chunk import EVERY_REASONING, Chunk
 from .chunks.chunk_content import has_content_besides_calls, is_hollow
 from .errors.errors import text_of
 
-_THOUGHTS = ("reasoning", "reasoning_content", "reasoning_text")
 _PARTS = ("delta", "message")
-_TEXTS = frozenset(("content", "refusal", "text", "arguments", *_THOUGHTS))
+_TEXTS = frozenset(("content", "refusal", "text", "arguments", *EVERY_REASONING))
 
 
 def has_delta_text(choice: Chunk) -> bool:

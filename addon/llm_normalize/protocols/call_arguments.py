@@ -1,6 +1,6 @@
 """The arguments of a call: clients and providers want an object."""
 
-from ..wire.json_text import Json, dumps, loads_leniently, loads_or_none
+from ..wire.json_text import Json, dumps, loads_leniently, value_in
 from .protocol import JsonObject
 
 INVALID = "INVALID_JSON"
@@ -15,9 +15,9 @@ def arguments_in(text: str) -> JsonObject:
     there twice) becomes the only value of one, which a tool refuses and the model sees
     again, instead of a call without its arguments. Some models spell an object as a string.
     """
-    value = loads_or_none(_bytes(text.strip() or "{}"))
+    value = value_in(_bytes(text.strip() or "{}"))
     if isinstance(value, str):
-        value = loads_or_none(_bytes(value))
+        value = value_in(_bytes(value))
     return value if isinstance(value, dict) else {INVALID: text}
 
 

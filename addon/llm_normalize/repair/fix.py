@@ -3,7 +3,8 @@
 Each stream has its own instance of a fix, which knows what the request asked and what has
 been sent so far. Its class says by `handles` what it has to do with in chunks: there it
 is asked. A fix overrides what it needs of `event`, `unread`, `edit` (streams), `body` (a
-body) and `error` (an error body); the defaults do nothing. The few that hold data are
+body) and `error` (an error body); the defaults do nothing. What is done to each delta and
+message alike is a `PartFix`, to each choice a `ChoiceFix`. The few that hold data are
 `HoldingFix`, and have more to say. Where it
 is the place of a chunk in the stream that is wrong, what is held, merged, dropped or added
 is decided in one place, the machine (`repair/machine/machine.py`), under the name of a fix
@@ -16,7 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
-from ..chat.chunks.chunk import Chunk
+from ..chat.chunks.chunk import (
+    Chunk,
+    change_all,
+    choices,
+    in_deltas,
+    in_messages,
+)
 from ..chat.state.stream_state import Asked, Seen
 from ..wire.json_text import Json, dumps
 from ..wire.sse import Event, encode
@@ -133,6 +140,36 @@ class Fix(Declaration):
             body: The parsed body; a string if it is not JSON.
             status: The HTTP status.
         """
+
+
+class PartFix(Fix):
+    """A fix of each delta, or message, by itself."""
+
+    def part(self, part: Chunk) -> bool:
+        """Change a delta, or a message, in place; tell whether anything changed."""
+        return False
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Repair the deltas."""
+        return in_deltas(chunk, self.part)
+
+    def body(self, body: Chunk) -> bool:
+        """Repair the messages."""
+        return in_messages(body, self.part)
+
+
+class ChoiceFix(Fix):
+    """A fix of each choice by itself, in a stream as in a body."""
+
+    def choice(self, choice: Chunk) -> bool:
+        """Change a choice in place; tell whether anything changed."""
+        return False
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Repair the choices."""
+        return change_all(self.choice, choices(chunk))
+
+    body = edit
 
 
 class HoldingFix(Fix):
@@ -253,3 +290,12 @@ def calling(*fragments: Chunk) -> Chunk:
 
 USAGE: Chunk = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
 DONE = b"data: [DONE]\n\n"
+HI: Chunk = {"role": "assistant", "content": "Hi"}
+ROLE = chunk({"role": "assistant", "content": ""})
+"""OpenAI's opening."""
+TEXT = chunk({**HI})
+"""An opening that brings text."""
+WORD = chunk({"content": "Hi"})
+"""What goes on with text."""
+STOP = chunk({}, finish="stop")
+BODY = completion({**HI})

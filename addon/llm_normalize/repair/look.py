@@ -139,12 +139,14 @@ class Finding:
 
     LEFT = LEFT_NULL | LEFT_EMPTY | LEFT_ERROR
 
+    GOES_ON = CONTENT | REASONING | ARGUMENTS
+    """A text; the arguments of a call are one, too."""
     TEXT_ALONE = (
         OBJECT | TIER | FINGERPRINT | UNKNOWN_FIELD | NO_FINISH_KEY | LOGPROBS | NULL_ROLE
         | NO_ROLE | CONTENT | NULL_CONTENT | REASONING | NULL_REASONING | ARGUMENTS
         | NULL_CALLS | NEW_FIELD | LEFT_NULL
     )  # fmt: skip
-    """All that is found in a chunk which does nothing but go on with a text."""
+    """All that is found in a chunk that has nothing but `GOES_ON` to say."""
 
 
 _CHUNK = "chat.completion.chunk"
@@ -413,12 +415,3 @@ def _in_calls(delta: Chunk) -> int:
         if not (call.keys() <= CALL and inner.keys() <= FUNCTION):
             found |= Finding.UNKNOWN_FIELD
     return found
-
-
-def is_text_alone(found: int) -> bool:
-    """Tell whether a chunk in which this was *found* only goes on with a text.
-
-    The arguments of a call are one, too.
-    """
-    says = found & (Finding.CONTENT | Finding.REASONING | Finding.ARGUMENTS)
-    return bool(says) and not found & ~Finding.TEXT_ALONE

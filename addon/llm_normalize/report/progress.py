@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import TextIO
 
+from ..text.printable import counted
 from . import figures as text
 from . import log_reader as reader
 
@@ -43,7 +44,7 @@ def followed(
 def _state(number: int, files: int, notes: reader.Notes) -> str:
     return (
         f"file {len(notes.files)} of {files}, {text.size(notes.size)}, "
-        f"{text.counted(number, 'record')}"
+        f"{counted(number, 'record')}"
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..wire.json_scanner import text_at
-from ..wire.json_text import Json, dumps, loads_or_none
+from ..wire.json_text import Json, dumps, value_in
 
 MAPPED = "model-mapped"
 """Names the change of a request's model, among those of a request."""
@@ -111,7 +111,7 @@ class Models:
 
 def model_list(body: bytes) -> tuple[dict[str, Json], list[Json]] | None:
     """A list of models (`GET /models`), and what it lists; None if *body* is none."""
-    value = loads_or_none(body)
+    value = value_in(body)
     listed = value.get("data") if isinstance(value, dict) else None
     return (value, listed) if isinstance(listed, list) else None
 

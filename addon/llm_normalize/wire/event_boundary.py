@@ -13,6 +13,8 @@ whether a server deviates in one of two ways; OpenAI's own framing does not:
 
 import re
 
+from .json_text import after
+
 DONE = b"[DONE]"
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -73,7 +75,7 @@ class ValueScan:
         at = start + self._at
         while True:
             if self._quoted:
-                at = _after(_TEXT, data, at)
+                at = after(_TEXT, data, at)
                 mark = _MARK.match(data, at)
             else:
                 mark = _NEXT_MARK.match(data, at)
@@ -120,7 +122,7 @@ def has_escaped_end(data: bytes | bytearray, start: int, end: int) -> bool:
 
 def value_end(data: bytes) -> int:
     """Where the JSON object or array at the start of *data* ends; 0 if none."""
-    begin = _after(_BLANKS, data, 0)
+    begin = after(_BLANKS, data, 0)
     if not data.startswith((b"{", b"["), begin):
         return 0
     return max(ValueScan().find(data, begin), 0)
@@ -139,7 +141,7 @@ def values_in(data: bytes, *, has_escapes: bool = False) -> list[bytes]:
     values = list[bytes]()
     marks = 0
     glue = _ESCAPED_GLUE if has_escapes else _GLUE
-    at = _after(glue, data, 0)
+    at = after(glue, data, 0)
     while at < len(data):
         scan = ValueScan()
         end = scan.find(data, at) if data.startswith((b"{", b"["), at) else -1
@@ -147,7 +149,7 @@ def values_in(data: bytes, *, has_escapes: bool = False) -> list[bytes]:
         if end < 0 or marks > MARKS or len(values) == VALUES:
             return []
         values.append(data[at:end])
-        at = _after(glue, data, end)
+        at = after(glue, data, end)
     return values
 
 
@@ -231,7 +233,7 @@ class Boundary:
 
     def _first(self, buffer: bytearray, start: int, skip: int) -> int:
         """Find the kind of the block by its first non-blank byte, and then its end."""
-        at = _after(_BLANKS, buffer, start + max(skip, self._sought))
+        at = after(_BLANKS, buffer, start + max(skip, self._sought))
         self._sought = at - start
         if at == len(buffer):
             return -1
@@ -255,7 +257,7 @@ class Boundary:
             return self._block(buffer, start)
         if at < 0:
             return -1
-        at = _after(_BLANKS, buffer, max(at, start + self._sought))
+        at = after(_BLANKS, buffer, max(at, start + self._sought))
         self._sought = at - start
         if at == len(buffer):
             return -1  # its line end may follow
@@ -388,9 +390,3 @@ def _payload(line: bytes) -> bytes:
 def _is_complete(payload: bytes) -> bool:
     """Tell whether the data of a line can be all the data of its event."""
     return payload == b"null" or payload[:1] == b":" or bool(values_in(payload))
-
-
-def _after(pattern: re.Pattern[bytes], data: bytes | bytearray, start: int) -> int:
-    found = pattern.match(data, start)
-    assert found is not None
-    return found.end()

@@ -154,12 +154,12 @@ def loads(data: bytes) -> Json:
         return _plain(_decode_spelled(text))
 
 
-def loads_or_none(data: bytes) -> Json:
-    """Return the JSON value in *data*; None if there is none, or Python cannot hold it."""
+def value_in(data: bytes, otherwise: Json = None) -> Json:
+    """Return the JSON value in *data*; *otherwise* if `loads` would raise."""
     try:
         return loads(data)
     except (ValueError, RecursionError):
-        return None
+        return otherwise
 
 
 def loads_request(data: bytes) -> Json:
@@ -313,7 +313,7 @@ def escape_strings(data: bytes, *, is_quoted: bool = False) -> bytes:
     """
     parts, at, most = list[bytes](), 0, _MOST_WRONG
     scan = _INSIDE if is_quoted else _OUTSIDE
-    while (end := _end(scan, data, at)) < len(data) - data.endswith(b"\\", end):
+    while (end := after(scan, data, at)) < len(data) - data.endswith(b"\\", end):
         most -= 1
         if not most:
             return data
@@ -326,8 +326,9 @@ def escape_strings(data: bytes, *, is_quoted: bool = False) -> bytes:
     return b"".join([*parts, data[at:]])
 
 
-def _end(pattern: re.Pattern[bytes], data: bytes, at: int) -> int:
-    found = pattern.match(data, at)
+def after(pattern: re.Pattern[Any], text: Any, at: int) -> int:
+    """Return where the match of *pattern* at a place of *text* ends; there, without one."""
+    found = pattern.match(text, at)
     return found.end() if found else at
 
 

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from judge.strict import taken
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.chunks.growing_text import GrowingTexts, Growth, ProvedGrowth
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.chunks.growing_text import Growth, ProvedGrowth
+from llm_normalize.chat.state.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES
+from llm_normalize.fixes.delta.content_cumulative import ContentCumulative
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import (
     DONE,
@@ -182,20 +183,24 @@ def test_contrary_stream_loses_nothing(texts: list[str], key: str, size: int) ->
     )
 
 
+def repeated(*texts: str) -> ContentCumulative:
+    """Return the fix after events with these texts, where others are cumulative."""
+    asked = Asked(stream=True, growth=Growth(proof(), "here"))
+    fix = ContentCumulative(asked, Seen())
+    for n, text in enumerate(texts):
+        fix.seen.n = n
+        fix.edit(chunk({"content": text}, id="chatcmpl-7"))
+    assert fix.waiting
+    return fix
+
+
 def test_what_waited_leaves_in_a_chunk_of_its_stream() -> None:
-    texts = GrowingTexts(Growth(proof(), "here"), "content")
-    for n, text in enumerate(("-", "--")):
-        texts.cut(chunk({"content": text}, id="chatcmpl-7"), ["content"], n)
-    assert texts.waiting
     choice = {"index": 0, "delta": {"content": "-"}, "finish_reason": None}
-    (released,) = texts.release(None)
+    (released,) = repeated("-", "--").end(None)
     assert released == chunk(None, id="chatcmpl-7", choices=[choice])
 
 
 def test_nothing_waits_of_an_event_that_is_undone() -> None:
-    texts = GrowingTexts(Growth(proof(), "here"), "content")
-    texts.cut(chunk({"content": "-"}), ["content"], 0)
-    texts.cut(chunk({"content": "--"}), ["content"], 1)
-    assert texts.waiting
-    texts.undo(1)
-    assert texts.waiting is None
+    fix = repeated("-", "--")
+    fix.undo(1)
+    assert fix.waiting is None

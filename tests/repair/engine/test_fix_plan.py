@@ -14,7 +14,7 @@ from llm_normalize.fixes import EVERY_FIX
 from llm_normalize.repair.engine.fix_plan import plan_of
 from llm_normalize.repair.engine.payload import decode
 from llm_normalize.repair.fix import Fix, HoldingFix, calling, chunk, head, rest
-from llm_normalize.repair.look import Finding, is_text_alone, look
+from llm_normalize.repair.look import Finding, look
 from llm_normalize.repair.outcome import Outcome
 from llm_normalize.wire.json_text import Json, Number, dumps
 
@@ -155,6 +155,10 @@ def test_fix_that_holds_data_says_so() -> None:
     more = vars(HoldingFix).keys() - vars(Fix).keys()
     for fix in EVERY_FIX:
         assert issubclass(fix, HoldingFix) or not any(hasattr(fix, x) for x in more)
+
+
+def is_text_alone(found: int) -> bool:
+    return bool(found & Finding.GOES_ON) and not found & ~Finding.TEXT_ALONE
 
 
 def test_arguments_that_go_on_are_told_from_other_fragments() -> None:

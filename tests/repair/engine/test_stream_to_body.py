@@ -8,11 +8,12 @@ from llm_normalize import conformance
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.engine import body, stream_to_body
+from llm_normalize.repair.engine import body
 from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.engine.stream_to_body import body_in, error_in
 from llm_normalize.repair.fix import DONE, USAGE, calling, chunk, completion, head, wire
 from llm_normalize.repair.outcome import EventRecord
+from llm_normalize.wire import json_text
 from llm_normalize.wire.json_text import Json, dumps
 from llm_normalize.wire.sse import BOM
 
@@ -205,7 +206,7 @@ def test_nesting_that_cannot_be_read_stays(monkeypatch: pytest.MonkeyPatch) -> N
     deep = b"data: " + b"[" * 100_000 + b"]" * 100_000 + b"\n\n"
     assert said(deep) is None
     assert isinstance(error_in(deep), str)
-    monkeypatch.setattr(stream_to_body, "loads", json.loads)
+    monkeypatch.setattr(json_text, "loads", json.loads)
     assert said(deep) is None
 
 

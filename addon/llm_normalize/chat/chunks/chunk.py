@@ -20,6 +20,11 @@ _FINE = frozenset((
 _PARTS = ("delta", "message", "text", "finish_reason")
 _DEEP = 3  # envelopes around each other
 
+REASONING = ("reasoning_content", "reasoning")
+"""The keys of a delta or message under which clients find reasoning."""
+EVERY_REASONING = (*REASONING, "reasoning_text")
+"""All under which providers send it as a text."""
+
 COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 """The counts that usage has in OpenAI's form."""
 _COUNTS = frozenset(COUNTS)
@@ -344,6 +349,12 @@ def envelope_of(chunk: Chunk) -> Chunk:
         for key, value in chunk.items()
         if key in _SPLIT_FRAME
     }
+
+
+def chunk_of(frame: Chunk, index: int, delta: Chunk) -> Chunk:
+    """Return a chunk with the envelope *frame*, and one choice, which goes on."""
+    choice = {"index": index, "delta": delta, "finish_reason": None}
+    return {**frame, "choices": [choice]}
 
 
 _SPLIT_FRAME = ENVELOPE | {"choices"}

@@ -7,9 +7,9 @@ it is needed to recognise that answer.
 from collections.abc import Sequence
 
 from ...wire.json_text import Json, dumps, loads
-from ..chunks.chunk import Chunk, calls, index_of
+from ..chunks.chunk import REASONING, Chunk, calls, index_of
 
-TEXT, THOUGHTS = "content", ("reasoning_content", "reasoning")
+TEXT = "content"
 _STORED = 256 * 1024  # bytes of a text; a longer one is not remembered
 _PARTS = 512  # of a text before they are joined
 _CALLS = 128
@@ -69,7 +69,8 @@ class SaidAnswer:
 
     def note(self, delta: Chunk) -> None:
         """Record a delta, or a message, as it is sent."""
-        thought = next((delta[key] for key in THOUGHTS if delta.get(key)), None)
+        first, other = REASONING
+        thought = delta.get(first) or delta.get(other)
         if isinstance(thought, str):
             self._reasoning.add(dumps(thought)[1:-1])
         text = delta.get(TEXT)

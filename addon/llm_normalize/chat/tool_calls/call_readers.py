@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from ...wire.json_text import Json, dumps, loads
+from ...wire.json_text import Json, after, dumps, loads
 from ..chunks.chunk import Chunk, function
 from ..state.declared_tools import Tools, kind_of
 from .written_values import (
@@ -71,18 +71,13 @@ def _values(text: str) -> list[Json]:
     if value is not _NONE:
         return value if isinstance(value, list) else [value]
     try:
-        while (at := _after(_BETWEEN, text, at)) < len(text):
+        while (at := after(_BETWEEN, text, at)) < len(text):
             _, end = _DECODER.raw_decode(text, at)
             found.append(_value(text[at:end]))
             at = end
     except (ValueError, RecursionError):
         return []
     return found
-
-
-def _after(skipped: re.Pattern[str], text: str, at: int) -> int:
-    found = skipped.match(text, at)
-    return found.end() if found else at
 
 
 def read_json(text: str, tools: Tools) -> Calls:

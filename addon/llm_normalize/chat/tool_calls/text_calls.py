@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 from ..state.declared_tools import Tools
 from ..state.repeated_arguments import may_go_on
@@ -59,7 +59,7 @@ class Passage:
     is_single: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CallSyntax:
     """How a model writes calls.
 
@@ -70,19 +70,26 @@ class CallSyntax:
         is_named: Whether it may also start with a tool's name.
         last: What its last call may end with, unless that is JSON.
         is_single: Whether only the end follows an object in it.
+        pattern: Matches its end, if that is not one of the markers alone.
     """
 
-    ends: re.Pattern[str]
+    ends: tuple[str, ...]
     read: Callable[[str, Tools], Calls]
     begins: tuple[str, ...]
     is_named: bool = False
     last: tuple[str, ...] = ()
     is_single: bool = False
+    pattern: str = ""
+
+    @cached_property
+    def end(self) -> re.Pattern[str]:
+        """Finds the end of a passage."""
+        return re.compile(self.pattern or "|".join(map(re.escape, self.ends)))
 
 
 CALL_SYNTAX = {
     "<tool_call>": CallSyntax(
-        re.compile("</tool_call>"),
+        ("</tool_call>",),
         read_tool_call,
         (*JSON_BEGINS, "<function=", M3),
         is_named=True,
@@ -90,40 +97,39 @@ CALL_SYNTAX = {
         is_single=True,
     ),
     "<function=": CallSyntax(
-        re.compile("(?<=</function>)"), read_bare, (), is_named=True
+        (), read_bare, (), is_named=True, pattern="(?<=</function>)"
     ),
-    "<tool_calls>": CallSyntax(re.compile("</tool_calls>"), read_json, JSON_BEGINS),
+    "<tool_calls>": CallSyntax(("</tool_calls>",), read_json, JSON_BEGINS),
     "<minimax:tool_call>": CallSyntax(
-        re.compile("</minimax:tool_call>"),
+        ("</minimax:tool_call>",),
         read_minimax,
         ("<invoke name=",),
         last=("</invoke>",),
     ),
     "<|tool_calls_section_begin|>": CallSyntax(
-        re.compile(r"<\|tool_calls_section_end\|>"),
+        ("<|tool_calls_section_end|>",),
         read_kimi,
         ("<|tool_call_begin|>",),
         last=("<|tool_call_end|>",),
     ),
-    ALL_BEGIN: CallSyntax(re.compile(ALL_END), read_deepseek, (BEGIN,), last=(END,)),
-    "<|python_tag|>": CallSyntax(
-        re.compile(r"<\|eo[mt]_id\|>"), read_json, JSON_BEGINS
-    ),
+    ALL_BEGIN: CallSyntax((ALL_END,), read_deepseek, (BEGIN,), last=(END,)),
+    "<|python_tag|>": CallSyntax(("<|eom_id|>", "<|eot_id|>"), read_json, JSON_BEGINS),
     "[TOOL_CALLS]": CallSyntax(
-        re.compile(r"(?=\[TOOL_CALLS\])|</s>"), read_mistral, JSON_BEGINS, is_named=True
+        ("</s>",),
+        read_mistral,
+        JSON_BEGINS,
+        is_named=True,
+        pattern=r"(?=\[TOOL_CALLS\])|</s>",
     ),
     "<seed:tool_call>": CallSyntax(
-        re.compile("</seed:tool_call>"),
-        read_seed,
-        ("<function=",),
-        last=("</function>",),
+        ("</seed:tool_call>",), read_seed, ("<function=",), last=("</function>",)
     ),
-    "<TOOLCALL>": CallSyntax(re.compile("</TOOLCALL>"), read_json, JSON_BEGINS),
+    "<TOOLCALL>": CallSyntax(("</TOOLCALL>",), read_json, JSON_BEGINS),
     "<|tool_call|>": CallSyntax(
-        re.compile(r"<\|/tool_call\|>|<\|end_of_text\|>"), read_json, JSON_BEGINS
+        ("<|/tool_call|>", "<|end_of_text|>"), read_json, JSON_BEGINS
     ),
     "<longcat_tool_call>": CallSyntax(
-        re.compile("</longcat_tool_call>"),
+        ("</longcat_tool_call>",),
         read_longcat,
         JSON_BEGINS,
         is_named=True,
@@ -131,70 +137,44 @@ CALL_SYNTAX = {
         is_single=True,
     ),
     "<|tool_call_start|>": CallSyntax(
-        re.compile(r"<\|tool_call_end\|>"),
+        ("<|tool_call_end|>",),
         read_python,
         JSON_BEGINS,
         is_named=True,
         last=(")", "]"),
     ),
     f"{FENCE}tool_code": CallSyntax(
-        re.compile(rf"{FENCE}(?![\w`])"),
+        (),
         read_python,
         ("print(", "default_api.", "["),
         is_named=True,
         last=(")", "]"),
+        pattern=rf"{FENCE}(?![\w`])",
     ),
     "<start_function_call>": CallSyntax(
-        re.compile("<end_function_call>"),
-        read_gemma,
-        ("call:",),
-        last=("}",),
+        ("<end_function_call>",), read_gemma, ("call:",), last=("}",)
     ),
-    "<|tool_call>": CallSyntax(
-        re.compile(r"<tool_call\|>"),
-        read_gemma,
-        ("call:",),
-        last=("}",),
-    ),
+    "<|tool_call>": CallSyntax(("<tool_call|>",), read_gemma, ("call:",), last=("}",)),
     f"{M3}<tool_call>": CallSyntax(
-        re.compile(rf"(?:{re.escape(M3)})?</tool_call>"),
+        (f"{M3}</tool_call>", "</tool_call>"),
         read_m3,
         (f"{M3}<invoke name=", "<invoke name="),
         last=("</invoke>",),
     ),
     **{
         f"<{bar}DSML{bar}{section}>": CallSyntax(
-            re.compile(rf"</{MARK}(?:{'|'.join(SECTIONS)})>"),
+            tuple(f"</{bar}DSML{bar}{each}>" for each in SECTIONS),
             read_dsml,
             (f"<{bar}DSML{bar}invoke name=",),
             last=(f"</{bar}DSML{bar}invoke>",),
+            pattern=rf"</{MARK}(?:{'|'.join(SECTIONS)})>",
         )
         for bar in BARS
         for section in SECTIONS
     },
 }
 """How models write calls, by the opening of a passage; harmony is separate."""
-ENDS = (
-    "</tool_call>",
-    "</tool_calls>",
-    "</minimax:tool_call>",
-    "<|tool_calls_section_end|>",
-    ALL_END,
-    "<|eom_id|>",
-    "<|eot_id|>",
-    "</s>",
-    "</seed:tool_call>",
-    "</TOOLCALL>",
-    "<|/tool_call|>",
-    "<|end_of_text|>",
-    "</longcat_tool_call>",
-    "<|tool_call_end|>",
-    "<end_function_call>",
-    "<tool_call|>",
-    f"{M3}</tool_call>",
-    *(f"</{bar}DSML{bar}{section}>" for bar in BARS for section in SECTIONS),
-    *harmony.ENDS,
-)
+ENDS = (*(end for each in CALL_SYNTAX.values() for end in each.ends), *harmony.ENDS)
 """Markers that may follow a call that was complete without one: after a pause, say."""
 _HARMONY_ENDS = re.compile(r"<\|(?:end|return|call)\|>|(?=<\|(?:start|channel)\|>)")
 
@@ -211,7 +191,7 @@ def passage_at(text: str, opening: str, tools: Tools) -> Passage | None:
     goes_on = partial(_goes_on, syntax.last)
     return Passage(
         len(opening),
-        syntax.ends,
+        syntax.end,
         lambda text: syntax.read(text, tools),
         goes_on,
         syntax.is_single,

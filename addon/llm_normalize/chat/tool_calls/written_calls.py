@@ -7,14 +7,13 @@ behind it: a model that goes on to think, to answer or to call has only spoken o
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from ..chunks.chunk import Chunk, calls
+from ..chunks.chunk import REASONING, Chunk, calls
 from ..chunks.chunk_split import fragments_of
 from ..state.stream_state import MAX_TRACKED, Asked, Seen
 from .text_parts import Part, Place, Texts, Wanted, joined, read
 
-_THOUGHTS = ("reasoning_content", "reasoning")
 _LONG = 256 * 1024  # characters of calls that may wait for the end of their choice
-TEXTS = ("content", *_THOUGHTS)
+TEXTS = ("content", *REASONING)
 """The keys of a delta whose text may have calls."""
 
 
@@ -44,20 +43,12 @@ class WrittenCalls:
     def __init__(self, asked: Asked, seen: Seen) -> None:
         self.asked, self.seen = asked, seen
         self._wanted = Wanted(asked.declared)
-        self._content = Texts(self._wanted)
-        self._reasoning = Texts(self._wanted)
-        self._renamed = Texts(self._wanted)
+        self._texts = {key: Texts(self._wanted) for key in TEXTS}
         self._due: dict[int, _Due] = {}
         self._before = -1, self._due  # an event's number, and what was due before
         self._made: dict[int, int] = {}  # calls of a choice
         self._holes = 0  # events that were lost when a text was read last
         self._is_cut = set[int]()  # choices of which nothing has come since
-
-    @property
-    def _texts(self) -> dict[str, Texts]:
-        return dict(
-            zip(TEXTS, (self._content, self._reasoning, self._renamed), strict=True)
-        )
 
     @property
     def waiting(self) -> object:
@@ -82,14 +73,14 @@ class WrittenCalls:
         """
         before, due = dict(delta), dict(self._due)
         words = self._give_up(index)
-        for key in _THOUGHTS:
+        for key in REASONING:
             text = delta.get(key)
             if isinstance(text, str) and text:
                 parts = self._texts[key].read(index, text, n)
                 _put(delta, key, self._thought(index, key, parts))
         content = delta.get("content")
         if isinstance(content, str) and content:
-            text, functions = joined(self._content.read(index, content, n))
+            text, functions = joined(self._texts["content"].read(index, content, n))
             if (text, functions) != (content, []):
                 _put(delta, "content", text)
             if functions:
@@ -160,10 +151,10 @@ class WrittenCalls:
         called -= self._made.keys()
         for at in sorted(self.seen.choices if indexes is None else indexes):
             yield from _deltas(at, self._give_up(at))
-        for key in _THOUGHTS:
+        for key in REASONING:
             for at, parts in self._texts[key].end(indexes, called):
                 yield from _deltas(at, {key: self._thought(at, key, parts)})
-        for at, parts in self._content.end(indexes, called):
+        for at, parts in self._texts["content"].end(indexes, called):
             text, functions = joined(parts)
             delta: Chunk = {}
             if functions or text.strip():
@@ -201,7 +192,7 @@ class WrittenCalls:
                 return False
             if found or said != text:
                 message["content"] = said or None
-        for key in _THOUGHTS if not found and not text.strip() else ():
+        for key in REASONING if not found and not text.strip() else ():
             thought = message.get(key)
             if isinstance(thought, str) and thought:
                 parts, _ = read(Place(), thought, self._wanted, ended=True)

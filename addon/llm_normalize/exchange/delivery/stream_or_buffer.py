@@ -13,7 +13,7 @@ from mitmproxy import http
 from ...text.printable import brief
 from ...wire.content_encoding import decoder_for
 from ...wire.header import header_in
-from ...wire.json_text import loads_or_none
+from ...wire.json_text import value_in
 from ...wire.limits import MAX_BODY
 from ..message.message_body import content_of
 from ..message.request_facts import quoted
@@ -124,7 +124,7 @@ def is_workers_ai_answer(response: http.Response) -> bool:
     if response.status_code >= HTTPStatus.MULTIPLE_CHOICES:
         return False
     try:
-        value = loads_or_none(content_of(response))
+        value = value_in(content_of(response))
     except ValueError:
         return False
     return isinstance(value, dict) and value.get("success") is not False

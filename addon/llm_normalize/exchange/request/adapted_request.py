@@ -10,7 +10,7 @@ from ...request.adaptation import CHAT, Body, HostAdaptations
 from ...request.refusals.dropped_parameters import apply, ordered
 from ...request.refusals.learned_rejections import Key, Learned, mark_of
 from ...text.printable import brief
-from ...wire.json_text import dumps, loads_or_none
+from ...wire.json_text import dumps, value_in
 from ..message.message_body import content_of, put_content
 from ..message.request_facts import named_host, place_of
 
@@ -122,7 +122,7 @@ def body_of(request: http.Request) -> Body | None:
 
 
 def _read(text: bytes) -> Body | None:
-    body = loads_or_none(text)
+    body = value_in(text)
     return body if isinstance(body, dict) else None
 
 

@@ -25,7 +25,7 @@ from ...repair.engine.stream_to_body import MOST, values_in
 from ...repair.fix import Fix
 from ...repair.outcome import EventRecord
 from ...routing.hosts import Hosts
-from ...wire.json_text import dumps, loads_or_none
+from ...wire.json_text import dumps, value_in
 from ..message.message_body import put_content, request_body
 from .adapted_request import Adapted
 
@@ -176,7 +176,7 @@ class NativeAnswer:
         protocol.
         """
         names = {fix.name for fix in fixes}
-        value = loads_or_none(data)
+        value = value_in(data)
         if value is None and status < HTTPStatus.BAD_REQUEST and STREAM in names:
             folded = self._folded(data, label)
             if folded is not None:
@@ -226,7 +226,7 @@ class NativeAnswer:
     def _put_in_protocol(self, record: EventRecord, status: int) -> None:
         fix = self.protocol.error_fix
         if fix and fix not in self._skipped:
-            error = error_in(as_object(loads_or_none(record.after[0])), phrase(status))
+            error = error_in(as_object(value_in(record.after[0])), phrase(status))
             record.after[:] = [dumps(self.protocol.error_body(status, error))]
             record.fixed(fix)
 

@@ -9,7 +9,7 @@ from mitmproxy import http
 
 from ...mitm.second_request import is_gone
 from ...routing.rate_limit_headers import retry_after
-from ...wire.json_text import Json, loads_or_none
+from ...wire.json_text import Json, value_in
 from ..message.message_body import content_of, request_body
 from ..state.running_answer import RunningAnswer
 from .polling import unless_gone
@@ -86,7 +86,7 @@ def _wait(response: http.Response, backoff: float) -> float:
 def _code(response: http.Response) -> Json:
     """Return the code of an error in OpenAI's form."""
     try:
-        body = loads_or_none(content_of(response))
+        body = value_in(content_of(response))
     except ValueError:
         return None
     error = body.get("error") if isinstance(body, dict) else None

@@ -1,10 +1,9 @@
 """Annotations of a message that are not a whole `url_citation`."""
 
 from ...chat.chunks.chunk import Chunk, in_messages
-from ...repair.fix import Example, Fix, completion
+from ...repair.fix import HI, Example, Fix, completion
 from ...wire.json_text import Json, Number
 
-_HI = {"role": "assistant", "content": "Hi"}
 _LINK = {"url": "https://acme.example", "title": ""}
 _CITED = {**_LINK, "start_index": 0, "end_index": 0}
 _VALID = {"type": "url_citation", "url_citation": _CITED}
@@ -26,20 +25,20 @@ class AnnotationForeign(Fix):
     examples = (
         Example.of_body(
             "file",
-            completion({**_HI, "annotations": [_FILE, _VALID]}),
-            completion({**_HI, "annotations": [_VALID], "annotations_other": [_FILE]}),
+            completion({**HI, "annotations": [_FILE, _VALID]}),
+            completion({**HI, "annotations": [_VALID], "annotations_other": [_FILE]}),
         ),
         Example.of_body(
             "flat",
-            completion({**_HI, "annotations": [{"type": "url_citation", **_LINK}]}),
-            completion({**_HI, "annotations": [_VALID]}),
+            completion({**HI, "annotations": [{"type": "url_citation", **_LINK}]}),
+            completion({**HI, "annotations": [_VALID]}),
         ),
         Example.untouched(
-            "whole", [completion({**_HI, "annotations": [_VALID]})], kind="body"
+            "whole", [completion({**HI, "annotations": [_VALID]})], kind="body"
         ),
         Example.untouched(
             "more beside it",
-            [completion({**_HI, "annotations": [{**_VALID, "snippet": "Tea"}]})],
+            [completion({**HI, "annotations": [{**_VALID, "snippet": "Tea"}]})],
             kind="body",
         ),
     )

@@ -1,17 +1,13 @@
 """Each delta brings the whole text again, from its beginning."""
 
-from collections.abc import Sequence
-
-from ...chat.chunks.chunk import Chunk
-from ...chat.chunks.growing_text import GrowingTexts
-from ...chat.state.stream_state import Asked, Seen
-from ...repair.fix import Example, HoldingFix, chunk
+from ...repair.cumulative_text import CumulativeTextFix
+from ...repair.fix import Example, chunk
 from ...repair.look import Finding
 
 _TEXTS = ("Tea ", "Tea comes ", "Tea comes from Asia", "Tea comes from Asia.")
 
 
-class ContentCumulative(HoldingFix):
+class ContentCumulative(CumulativeTextFix):
     """Send what is new, once the stream has proved that each delta repeats all before.
 
     Proof is three deltas in a row, each the whole one before and more. Earlier text
@@ -19,7 +15,7 @@ class ContentCumulative(HoldingFix):
     deltas that say something else are proof of the contrary.
 
     A host and model that have proved it are remembered: their later streams are repaired
-    from the first event on, until one says the contrary (chat/chunks/growing_text.py has the
+    from the first event on, until one says the contrary (repair/cumulative_text.py has the
     rule).
     """
 
@@ -27,6 +23,8 @@ class ContentCumulative(HoldingFix):
     changes = "`delta.content` with all text so far, three times -> what is new"
     why = "The answer is shown again with each chunk."
     providers = ("DashScope without incremental output", "Gemini bridges")
+    kind = "content"
+    keys = ("content",)
     handles = Finding.CONTENT
     sources = (
         "https://github.com/QwenLM/qwen-code/issues/3896",
@@ -50,33 +48,3 @@ class ContentCumulative(HoldingFix):
             "twice", [chunk({"content": "ha"}), chunk({"content": "haha"})]
         ),
     )
-
-    def __init__(self, asked: Asked, seen: Seen) -> None:
-        super().__init__(asked, seen)
-        self._texts = GrowingTexts(asked.growth, "content")
-
-    @property
-    def watched(self) -> set[str]:
-        """The text, as long as it may turn out to be repeated."""
-        return set() if self._texts.are_clear else {"content"}
-
-    def reads(self, index: int, keys: Sequence[str], text: str) -> bool:
-        """Tell whether it may repeat the one before."""
-        return not self._texts.pass_by(index, keys, text)
-
-    @property
-    def waiting(self) -> object:
-        """What may be chance, or repeated."""
-        return self._texts.waiting
-
-    def edit(self, chunk: Chunk) -> bool:
-        """Cut off what was sent before."""
-        return self._texts.cut(chunk, ("content",), self.seen.n)
-
-    def end(self, indexes: set[int] | None) -> list[Chunk]:
-        """Send what is new of what waited."""
-        return self._texts.release(indexes)
-
-    def undo(self, n: int) -> None:
-        """Know what was known before the event."""
-        self._texts.undo(n)

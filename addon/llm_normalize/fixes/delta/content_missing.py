@@ -1,10 +1,8 @@
 """An opening that names the role alone, without any `content`."""
 
 from ...chat.chunks.chunk import Chunk, change_all, deltas
-from ...repair.fix import DONE, Example, Fix, chunk
+from ...repair.fix import DONE, ROLE, Example, Fix, chunk
 from ...repair.look import Finding
-
-_OPEN = chunk({"role": "assistant", "content": ""})
 
 
 class ContentMissing(Fix):
@@ -18,12 +16,12 @@ class ContentMissing(Fix):
     sources = ("https://platform.openai.com/docs/api-reference/chat-streaming",)
     spares_openai = True
     examples = (
-        Example.of_event("role alone", chunk({"role": "assistant"}), _OPEN),
-        Example.untouched("empty text", [_OPEN, chunk({}, finish="stop"), DONE]),
+        Example.of_event("role alone", chunk({"role": "assistant"}), ROLE),
+        Example.untouched("empty text", [ROLE, chunk({}, finish="stop"), DONE]),
         Example.untouched(
             "reasoning", [chunk({"role": "assistant", "reasoning_content": "Hm"})]
         ),
-        Example.untouched("later", [_OPEN, chunk({"role": "assistant"})]),
+        Example.untouched("later", [ROLE, chunk({"role": "assistant"})]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

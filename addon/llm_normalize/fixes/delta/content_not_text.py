@@ -1,12 +1,12 @@
 """`content` as an object or a number where OpenAI sends its text."""
 
-from ...chat.chunks.chunk import Chunk, in_deltas, in_messages
-from ...repair.fix import Example, Fix, chunk, completion
+from ...chat.chunks.chunk import Chunk
+from ...repair.fix import Example, PartFix, chunk, completion
 from ...repair.look import Finding
 from ...wire.json_text import dumps
 
 
-class ContentNotText(Fix):
+class ContentNotText(PartFix):
     """Send the JSON as text, which is what OpenAI's JSON mode does."""
 
     name = "content-not-text"
@@ -29,17 +29,9 @@ class ContentNotText(Fix):
         Example.untouched("null", [chunk({"content": None})]),
     )
 
-    def edit(self, chunk: Chunk) -> bool:
-        """Write the deltas' content as text."""
-        return in_deltas(chunk, _write)
-
-    def body(self, body: Chunk) -> bool:
-        """Write the messages' content as text."""
-        return in_messages(body, _write)
-
-
-def _write(part: Chunk) -> bool:
-    if isinstance(part.get("content"), str | list | None):
-        return False
-    part["content"] = dumps(part["content"]).decode()
-    return True
+    def part(self, part: Chunk) -> bool:
+        """Write its content as text."""
+        if isinstance(part.get("content"), str | list | None):
+            return False
+        part["content"] = dumps(part["content"]).decode()
+        return True

@@ -3,12 +3,10 @@
 from ...chat.chunks.chunk import Chunk, deltas, messages
 from ...chat.chunks.chunk_content import stands_for_text
 from ...chat.state.stream_state import Asked
-from ...repair.fix import Example, Fix, calling, chunk, completion, head
+from ...repair.fix import ROLE, WORD, Example, Fix, calling, chunk, completion, head
 from ...repair.look import Finding
 
-_HI = chunk({"content": "Hi"})
 _NULL = chunk({"role": "assistant", "content": None})
-_EMPTY = chunk({"role": "assistant", "content": ""})
 _TOOLS = Asked(stream=True, tools=True)
 
 
@@ -31,17 +29,17 @@ class ContentNull(Fix):
     )
     spares_openai = True
     examples = (
-        Example("opening", [_NULL, _HI], [_EMPTY, _HI], ended=False),
+        Example("opening", [_NULL, WORD], [ROLE, WORD], ended=False),
         Example(
             "later",
-            [_EMPTY, chunk({"content": None, "reasoning_content": "so"})],
-            [_EMPTY, chunk({"reasoning_content": "so"})],
+            [ROLE, chunk({"content": None, "reasoning_content": "so"})],
+            [ROLE, chunk({"reasoning_content": "so"})],
             ended=False,
         ),
         Example(
             "text although tools are there",
-            [_NULL, _HI],
-            [_EMPTY, _HI],
+            [_NULL, WORD],
+            [ROLE, WORD],
             asked=_TOOLS,
             ended=False,
         ),
@@ -52,7 +50,7 @@ class ContentNull(Fix):
         ),
         Example.untouched("tool call", [_NULL, calling(head())], asked=_TOOLS),
         Example.untouched("refusal", [chunk({"content": None, "refusal": ""})]),
-        Example.untouched("string", [_EMPTY, _HI]),
+        Example.untouched("string", [ROLE, WORD]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

@@ -8,12 +8,11 @@ from ...chat.chunks.chunk import (
     in_messages,
     put_calls,
 )
-from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.fix import HI, Example, Fix, chunk, completion
 from ...repair.look import Finding
 
 _CALL = {"name": "", "arguments": ""}
 _AUDIO = {"id": "", "data": "", "expires_at": 0, "transcript": ""}
-_HI = {"role": "assistant", "content": "Hi"}
 
 
 class FieldHollow(Fix):
@@ -33,16 +32,16 @@ class FieldHollow(Fix):
     examples = (
         Example.of_body(
             "body",
-            completion({**_HI, "audio": _AUDIO, "function_call": _CALL}),
-            completion(_HI),
+            completion({**HI, "audio": _AUDIO, "function_call": _CALL}),
+            completion(HI),
         ),
-        Example.of_event("stream", chunk({**_HI, "function_call": _CALL}), chunk(_HI)),
+        Example.of_event("stream", chunk({**HI, "function_call": _CALL}), chunk(HI)),
         Example.of_body(
             "audio with nulls",
             completion(
-                {**_HI, "audio": {"id": "a", "data": "AA==", "transcript": None}}
+                {**HI, "audio": {"id": "a", "data": "AA==", "transcript": None}}
             ),
-            completion({**_HI, "audio": {"id": "a", "data": "AA=="}}),
+            completion({**HI, "audio": {"id": "a", "data": "AA=="}}),
         ),
         Example.untouched(
             "arguments to come",

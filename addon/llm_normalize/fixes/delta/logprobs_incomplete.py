@@ -1,8 +1,8 @@
 """Log probabilities in the form of the old completions API, or incomplete."""
 
-from ...chat.chunks.chunk import Chunk, change_all, choices
+from ...chat.chunks.chunk import Chunk
 from ...chat.chunks.logprobs import UNLIKELY, complete
-from ...repair.fix import Example, Fix, chunk
+from ...repair.fix import ChoiceFix, Example, chunk
 from ...repair.look import Finding
 
 _TOKEN = {"token": "Hi", "logprob": -1}
@@ -14,7 +14,7 @@ _MORE = {**_OLD, "top_logprobs": [{"Hi": -1}]}
 _HI = {"content": "Hi"}
 
 
-class LogprobsIncomplete(Fix):
+class LogprobsIncomplete(ChoiceFix):
     """Send `content`, each token with its figure, bytes as numbers, and `top_logprobs`."""
 
     name = "logprobs-incomplete"
@@ -89,8 +89,6 @@ class LogprobsIncomplete(Fix):
         Example.untouched("whole", [chunk(_HI, logprobs=_COMPLETE)]),
     )
 
-    def edit(self, chunk: Chunk) -> bool:
+    def choice(self, choice: Chunk) -> bool:
         """Complete them."""
-        return change_all(complete, choices(chunk))
-
-    body = edit
+        return complete(choice)

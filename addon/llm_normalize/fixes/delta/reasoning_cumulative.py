@@ -1,18 +1,13 @@
 """Each delta brings the whole reasoning again, from its beginning."""
 
-from collections.abc import Sequence
-
-from ...chat.chunks.chunk import Chunk
-from ...chat.chunks.growing_text import GrowingTexts
-from ...chat.state.stream_state import Asked, Seen
-from ...repair.fix import Example, HoldingFix, chunk
+from ...repair.cumulative_text import CumulativeTextFix
+from ...repair.fix import Example, chunk
 from ...repair.look import Finding
 
 _TEXTS = ("Tea ", "Tea comes ", "Tea comes from Asia", "Tea comes from Asia.")
-_KEYS = ("reasoning_content", "reasoning")
 
 
-class ReasoningCumulative(HoldingFix):
+class ReasoningCumulative(CumulativeTextFix):
     """Send what is new, once the stream has proved that each delta repeats all before.
 
     Proof is three deltas in a row, each the whole one before and more. Earlier thoughts have
@@ -20,7 +15,7 @@ class ReasoningCumulative(HoldingFix):
     deltas that say something else are proof of the contrary.
 
     A host and model that have proved it are remembered: their later streams are repaired
-    from the first event on, until one says the contrary (chat/chunks/growing_text.py has the
+    from the first event on, until one says the contrary (repair/cumulative_text.py has the
     rule).
     """
 
@@ -31,6 +26,8 @@ class ReasoningCumulative(HoldingFix):
     )
     why = "The thoughts are shown again with each chunk."
     providers = ("MiniMax M2", "gateways to it")
+    kind = "reasoning"
+    keys = ("reasoning_content", "reasoning")
     handles = Finding.REASONING
     sources = ("https://github.com/MiniMax-AI/MiniMax-M2/issues/95",)
     examples = (
@@ -52,33 +49,3 @@ class ReasoningCumulative(HoldingFix):
             [chunk({"reasoning_content": "ha"}), chunk({"reasoning_content": "haha"})],
         ),
     )
-
-    def __init__(self, asked: Asked, seen: Seen) -> None:
-        super().__init__(asked, seen)
-        self._texts = GrowingTexts(asked.growth, "reasoning")
-
-    @property
-    def watched(self) -> set[str]:
-        """The reasoning, as long as it may turn out to be repeated."""
-        return set() if self._texts.are_clear else {*_KEYS}
-
-    def reads(self, index: int, keys: Sequence[str], text: str) -> bool:
-        """Tell whether it may repeat the one before."""
-        return not self._texts.pass_by(index, keys, text)
-
-    @property
-    def waiting(self) -> object:
-        """What may be chance, or repeated."""
-        return self._texts.waiting
-
-    def edit(self, chunk: Chunk) -> bool:
-        """Cut off what was sent before."""
-        return self._texts.cut(chunk, _KEYS, self.seen.n)
-
-    def end(self, indexes: set[int] | None) -> list[Chunk]:
-        """Send what is new of what waited."""
-        return self._texts.release(indexes)
-
-    def undo(self, n: int) -> None:
-        """Know what was known before the event."""
-        self._texts.undo(n)

@@ -1,14 +1,12 @@
 """Reasoning that is null again once the text has begun."""
 
-from ...chat.chunks.chunk import Chunk, deltas
+from ...chat.chunks.chunk import REASONING, Chunk, deltas
 from ...chat.state.stream_state import MAX_TRACKED, Asked, Seen
-from ...repair.fix import Example, Fix, chunk
+from ...repair.fix import WORD, Example, Fix, chunk
 from ...repair.look import Finding
 
 _SO = chunk({"role": "assistant", "content": "", "reasoning_content": "so"})
-_HI = chunk({"content": "Hi"})
 _NULL = chunk({"content": "Hi", "reasoning_content": None})
-_KEYS = ("reasoning_content", "reasoning")
 
 
 class ReasoningNull(Fix):
@@ -25,7 +23,7 @@ class ReasoningNull(Fix):
     )
     also_covered_by = ("field-null",)
     examples = (
-        Example("text", [_SO, _NULL], [_SO, _HI], ended=False),
+        Example("text", [_SO, _NULL], [_SO, WORD], ended=False),
         Example.untouched("no reasoning", [_NULL], ended=False),
         Example.untouched("more reasoning", [_SO, _SO], ended=False),
     )
@@ -38,7 +36,7 @@ class ReasoningNull(Fix):
         """Drop the keys."""
         changed = False
         for index, _, delta in deltas(chunk):
-            for key in _KEYS:
+            for key in REASONING:
                 if delta.get(key) and len(self._thought) < MAX_TRACKED:
                     self._thought.add(index)
                 elif index in self._thought and delta.get(key, "") is None:

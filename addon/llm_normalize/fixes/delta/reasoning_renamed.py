@@ -1,16 +1,15 @@
 """Reasoning under `reasoning`, `reasoning_text` or `reasoning_details` alone."""
 
-from ...chat.chunks.chunk import Chunk, in_deltas, in_messages
-from ...repair.fix import Example, Fix, chunk, completion
+from ...chat.chunks.chunk import Chunk
+from ...repair.fix import HI, Example, PartFix, chunk, completion
 from ...repair.look import Finding
 
 _DETAILS = {
     "reasoning_details": [{"type": "reasoning.text", "text": "so"}, {"data": 1}]
 }
-_HI = {"role": "assistant", "content": "Hi"}
 
 
-class ReasoningRenamed(Fix):
+class ReasoningRenamed(PartFix):
     """Send it as `reasoning_content` too, for clients that know only that.
 
     What was there stays. Clients that read both take the first they find.
@@ -47,8 +46,8 @@ class ReasoningRenamed(Fix):
         ),
         Example.of_body(
             "body",
-            completion({**_HI, "reasoning_text": "so"}),
-            completion({**_HI, "reasoning_text": "so", "reasoning_content": "so"}),
+            completion({**HI, "reasoning_text": "so"}),
+            completion({**HI, "reasoning_text": "so", "reasoning_content": "so"}),
         ),
         Example.untouched(
             "both", [chunk({"reasoning": "so", "reasoning_content": "so"})]
@@ -56,13 +55,13 @@ class ReasoningRenamed(Fix):
         Example.untouched("empty", [chunk({"content": "Hi", "reasoning": None})]),
     )
 
-    def edit(self, chunk: Chunk) -> bool:
-        """Add it to the deltas."""
-        return in_deltas(chunk, _add)
-
-    def body(self, body: Chunk) -> bool:
-        """Add it to the messages."""
-        return in_messages(body, _add)
+    def part(self, part: Chunk) -> bool:
+        """Add it."""
+        text = part.get("reasoning") or part.get("reasoning_text") or _details(part)
+        if not isinstance(text, str) or not text or part.get("reasoning_content"):
+            return False
+        part["reasoning_content"] = text
+        return True
 
 
 def _details(part: Chunk) -> str:
@@ -75,11 +74,3 @@ def _details(part: Chunk) -> str:
     )
     texts = [each.get("text") or each.get("summary") for each in details]
     return "".join(text for text in texts if isinstance(text, str))
-
-
-def _add(part: Chunk) -> bool:
-    text = part.get("reasoning") or part.get("reasoning_text") or _details(part)
-    if not isinstance(text, str) or not text or part.get("reasoning_content"):
-        return False
-    part["reasoning_content"] = text
-    return True

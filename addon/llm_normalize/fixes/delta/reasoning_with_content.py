@@ -1,12 +1,12 @@
 """Reasoning in one delta with text or a tool call."""
 
-from ...chat.chunks.chunk import Chunk, deltas, envelope_of
+from ...chat.chunks.chunk import EVERY_REASONING, Chunk, deltas, envelope_of
 from ...repair.fix import Example, Fix, chunk, head
 from ...repair.look import Finding
 
 _BOTH = {"role": "assistant", "content": "Hi", "reasoning_content": "so"}
 _FIRST = chunk({"role": "assistant", "reasoning_content": "so"})
-_KEYS = ("reasoning_content", "reasoning", "reasoning_text", "reasoning_details")
+_KEYS = (*EVERY_REASONING, "reasoning_details")
 
 
 class ReasoningWithContent(Fix):

@@ -1,10 +1,8 @@
 """No role in the first chunk of a choice, or in a message."""
 
 from ...chat.chunks.chunk import Chunk, deltas, messages, put_first
-from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.fix import WORD, Example, Fix, chunk, completion
 from ...repair.look import Finding
-
-_TEXT = chunk({"content": "Hi"})
 
 
 class RoleMissing(Fix):
@@ -26,8 +24,8 @@ class RoleMissing(Fix):
     examples = (
         Example(
             "stream",
-            [_TEXT, _TEXT],
-            [chunk({"role": "assistant", "content": "Hi"}), _TEXT],
+            [WORD, WORD],
+            [chunk({"role": "assistant", "content": "Hi"}), WORD],
             ended=False,
         ),
         Example.of_body(
@@ -36,7 +34,7 @@ class RoleMissing(Fix):
             completion({"role": "assistant", "content": "Hi"}),
         ),
         Example.untouched(
-            "there", [chunk({"role": "assistant", "content": ""}), _TEXT], ended=False
+            "there", [chunk({"role": "assistant", "content": ""}), WORD], ended=False
         ),
     )
 

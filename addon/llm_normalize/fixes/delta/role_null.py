@@ -1,10 +1,8 @@
 """`role` is null or empty where OpenAI leaves it out."""
 
 from ...chat.chunks.chunk import Chunk, deltas
-from ...repair.fix import Example, Fix, chunk
+from ...repair.fix import ROLE, Example, Fix, chunk
 from ...repair.look import Finding
-
-_FIRST = chunk({"role": "assistant", "content": ""})
 
 
 class RoleNull(Fix):
@@ -26,17 +24,17 @@ class RoleNull(Fix):
     examples = (
         Example(
             "null",
-            [_FIRST, chunk({"role": None, "content": "Hi"})],
-            [_FIRST, chunk({"content": "Hi"})],
+            [ROLE, chunk({"role": None, "content": "Hi"})],
+            [ROLE, chunk({"content": "Hi"})],
             ended=False,
         ),
         Example(
             "empty",
-            [_FIRST, chunk({"role": "", "content": "Hi"})],
-            [_FIRST, chunk({"content": "Hi"})],
+            [ROLE, chunk({"role": "", "content": "Hi"})],
+            [ROLE, chunk({"content": "Hi"})],
             ended=False,
         ),
-        Example.untouched("real role", [_FIRST], ended=False),
+        Example.untouched("real role", [ROLE], ended=False),
     )
 
     def edit(self, chunk: Chunk) -> bool:

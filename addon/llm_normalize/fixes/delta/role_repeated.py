@@ -1,10 +1,8 @@
 """The role again, after the first chunk of a choice."""
 
 from ...chat.chunks.chunk import Chunk, deltas
-from ...repair.fix import Example, Fix, chunk
+from ...repair.fix import ROLE, Example, Fix, chunk
 from ...repair.look import Finding
-
-_FIRST = chunk({"role": "assistant", "content": ""})
 
 
 class RoleRepeated(Fix):
@@ -23,14 +21,14 @@ class RoleRepeated(Fix):
     examples = (
         Example(
             "every chunk",
-            [_FIRST, chunk({"role": "assistant", "content": "Hi"})],
-            [_FIRST, chunk({"content": "Hi"})],
+            [ROLE, chunk({"role": "assistant", "content": "Hi"})],
+            [ROLE, chunk({"content": "Hi"})],
             ended=False,
         ),
-        Example.untouched("null", [_FIRST, chunk({"role": None, "content": "Hi"})]),
+        Example.untouched("null", [ROLE, chunk({"role": None, "content": "Hi"})]),
         Example.untouched(
             "one per choice",
-            [_FIRST, chunk({"role": "assistant", "content": ""}, index=1)],
+            [ROLE, chunk({"role": "assistant", "content": ""}, index=1)],
             ended=False,
         ),
     )

@@ -1,14 +1,13 @@
 """A `role` other than `assistant`."""
 
-from ...chat.chunks.chunk import Chunk, in_deltas, in_messages
-from ...repair.fix import Example, Fix, chunk, completion
+from ...chat.chunks.chunk import Chunk
+from ...repair.fix import HI, Example, PartFix, chunk, completion
 from ...repair.look import Finding
 
-_RIGHT = {"role": "assistant", "content": "Hi"}
 _WRONG = {"role": "model", "content": "Hi"}
 
 
-class RoleWrong(Fix):
+class RoleWrong(PartFix):
     """Send `assistant`, the only role that answers."""
 
     name = "role-wrong"
@@ -21,23 +20,15 @@ class RoleWrong(Fix):
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
     examples = (
-        Example.of_event("stream", chunk(_WRONG), chunk(_RIGHT)),
-        Example.of_body("body", completion(_WRONG), completion(_RIGHT)),
-        Example.untouched("right", [chunk(_RIGHT)]),
+        Example.of_event("stream", chunk(_WRONG), chunk(HI)),
+        Example.of_body("body", completion(_WRONG), completion(HI)),
+        Example.untouched("right", [chunk(HI)]),
         Example.untouched("none", [chunk({"content": "Hi"})]),
     )
 
-    def edit(self, chunk: Chunk) -> bool:
-        """Repair the deltas."""
-        return in_deltas(chunk, _repair)
-
-    def body(self, body: Chunk) -> bool:
-        """Repair the messages."""
-        return in_messages(body, _repair)
-
-
-def _repair(part: Chunk) -> bool:
-    if not part.get("role") or part["role"] == "assistant":
-        return False
-    part["role"] = "assistant"
-    return True
+    def part(self, part: Chunk) -> bool:
+        """Name that role."""
+        if not part.get("role") or part["role"] == "assistant":
+            return False
+        part["role"] = "assistant"
+        return True

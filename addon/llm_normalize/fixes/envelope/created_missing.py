@@ -3,13 +3,11 @@
 from ...chat.chunks.chunk import Chunk
 from ...chat.chunks.envelope import seconds_in
 from ...chat.state.stream_state import Asked
-from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.fix import BODY, WORD, Example, Fix
 from ...repair.look import Finding
 
-_TEXT = chunk({"content": "Hi"})
-_BARE = {key: value for key, value in _TEXT.items() if key != "created"}
+_BARE = {key: value for key, value in WORD.items() if key != "created"}
 _NOW = Asked(stream=True, time=1700000000)
-_BODY = completion({"role": "assistant", "content": "Hi"})
 
 
 class CreatedMissing(Fix):
@@ -28,15 +26,15 @@ class CreatedMissing(Fix):
         Example.of_event(
             "missing", _BARE, {**_BARE, "created": 1700000000}, asked=_NOW
         ),
-        Example.of_event("zero", {**_TEXT, "created": 0}, _TEXT, asked=_NOW),
+        Example.of_event("zero", {**WORD, "created": 0}, WORD, asked=_NOW),
         Example(
             "body",
-            [{**_BODY, "created": None}],
-            [_BODY],
+            [{**BODY, "created": None}],
+            [BODY],
             asked=Asked(time=1700000000),
             kind="body",
         ),
-        Example.untouched("there", [_TEXT]),
+        Example.untouched("there", [WORD]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

@@ -2,12 +2,9 @@
 
 from ...chat.chunks.chunk import Chunk
 from ...chat.chunks.envelope import LATEST, seconds_in
-from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.fix import BODY, WORD, Example, Fix
 from ...repair.look import Finding
 from ...wire.json_text import Number
-
-_TEXT = chunk({"content": "Hi"})
-_BODY = completion({"role": "assistant", "content": "Hi"})
 
 
 class CreatedNotSeconds(Fix):
@@ -24,13 +21,13 @@ class CreatedNotSeconds(Fix):
         "https://github.com/epam/ai-dial-adapter-openai/issues/141",
     )
     examples = (
-        Example.of_event("milliseconds", {**_TEXT, "created": 1700000000123}, _TEXT),
-        Example.of_event("text", {**_TEXT, "created": "1700000000"}, _TEXT),
+        Example.of_event("milliseconds", {**WORD, "created": 1700000000123}, WORD),
+        Example.of_event("text", {**WORD, "created": "1700000000"}, WORD),
         Example.of_event(
-            "fraction", {**_TEXT, "created": Number("1700000000.25")}, _TEXT
+            "fraction", {**WORD, "created": Number("1700000000.25")}, WORD
         ),
-        Example.of_body("date", {**_BODY, "created": "2023-11-14T22:13:20Z"}, _BODY),
-        Example.untouched("seconds", [_TEXT]),
+        Example.of_body("date", {**BODY, "created": "2023-11-14T22:13:20Z"}, BODY),
+        Example.untouched("seconds", [WORD]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

@@ -1,10 +1,9 @@
 """`id`, `created` or `model` that change, or go missing, within one stream."""
 
 from ...chat.chunks.chunk import ENVELOPE, LONG, Chunk
-from ...repair.fix import DONE, Example, Fix, chunk
+from ...repair.fix import DONE, TEXT, Example, Fix, chunk
 from ...repair.look import Finding
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
 _MORE = chunk({"content": "!"})
 
 
@@ -23,17 +22,17 @@ class EnvelopeChanging(Fix):
     examples = (
         Example(
             "clock runs on",
-            [_TEXT, {**_MORE, "created": 1700000001}],
-            [_TEXT, _MORE],
+            [TEXT, {**_MORE, "created": 1700000001}],
+            [TEXT, _MORE],
             ended=False,
         ),
         Example(
             "new id each time",
-            [_TEXT, {**_MORE, "id": "x"}],
-            [_TEXT, _MORE],
+            [TEXT, {**_MORE, "id": "x"}],
+            [TEXT, _MORE],
             ended=False,
         ),
-        Example.untouched("the same", [_TEXT, _MORE, chunk({}, finish="stop"), DONE]),
+        Example.untouched("the same", [TEXT, _MORE, chunk({}, finish="stop"), DONE]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

@@ -3,15 +3,13 @@
 from ...chat.chunks.chunk import Chunk, put_first
 from ...chat.chunks.envelope import names_answer
 from ...chat.state.stream_state import Asked
-from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.fix import BODY, WORD, Example, Fix
 from ...repair.look import Finding
 from ...wire.json_text import Number
 
-_TEXT = chunk({"content": "Hi"})
-_BARE = {key: value for key, value in _TEXT.items() if key != "id"}
+_BARE = {key: value for key, value in WORD.items() if key != "id"}
 _MADE = "chatcmpl-5feceb66ffc86f38d952786c"
 _ZERO = Asked(stream=True, id="0")
-_BODY = completion({"role": "assistant", "content": "Hi"})
 
 
 class IdMissing(Fix):
@@ -27,19 +25,19 @@ class IdMissing(Fix):
         "https://github.com/BerriAI/litellm/issues/1571",
     )
     examples = (
-        Example.of_event("missing", _BARE, {**_TEXT, "id": _MADE}, asked=_ZERO),
+        Example.of_event("missing", _BARE, {**WORD, "id": _MADE}, asked=_ZERO),
         Example.of_event(
-            "empty", {**_TEXT, "id": ""}, {**_TEXT, "id": _MADE}, asked=_ZERO
+            "empty", {**WORD, "id": ""}, {**WORD, "id": _MADE}, asked=_ZERO
         ),
-        Example.of_event("number", {**_TEXT, "id": 7}, {**_TEXT, "id": "7"}),
+        Example.of_event("number", {**WORD, "id": 7}, {**WORD, "id": "7"}),
         Example(
             "body",
-            [{**_BODY, "id": "chatcmpl"}],
-            [{**_BODY, "id": _MADE}],
+            [{**BODY, "id": "chatcmpl"}],
+            [{**BODY, "id": _MADE}],
             asked=Asked(id="0"),
             kind="body",
         ),
-        Example.untouched("there", [_TEXT]),
+        Example.untouched("there", [WORD]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

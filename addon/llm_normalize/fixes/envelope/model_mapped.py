@@ -2,10 +2,9 @@
 
 from ...chat.chunks.chunk import Chunk
 from ...chat.state.stream_state import Asked
-from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.fix import WORD, Example, Fix, completion
 from ...repair.look import Finding
 
-_TEXT = chunk({"content": "Hi"})
 _ASKED = Asked(stream=True, model="gpt-4o", is_mapped=True)
 
 
@@ -21,7 +20,7 @@ class ModelMapped(Fix):
     handles = Finding.ENVELOPE
     sources = ("https://github.com/router-for-me/CLIProxyAPI/issues/1548",)
     examples = (
-        Example("mapped", [_TEXT], [{**_TEXT, "model": "gpt-4o"}], _ASKED, ended=False),
+        Example("mapped", [WORD], [{**WORD, "model": "gpt-4o"}], _ASKED, ended=False),
         Example(
             "body",
             [completion({"role": "assistant", "content": "Hi"})],
@@ -29,7 +28,7 @@ class ModelMapped(Fix):
             asked=Asked(model="gpt-4o", is_mapped=True),
             kind="body",
         ),
-        Example.untouched("not mapped", [_TEXT], asked=Asked(stream=True, model="m")),
+        Example.untouched("not mapped", [WORD], asked=Asked(stream=True, model="m")),
     )
 
     def edit(self, chunk: Chunk) -> bool:

@@ -3,12 +3,10 @@
 from ...chat.chunks.chunk import Chunk
 from ...chat.chunks.envelope import names_model
 from ...chat.state.stream_state import Asked
-from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.fix import BODY, WORD, Example, Fix
 from ...repair.look import Finding
 
-_TEXT = chunk({"content": "Hi"})
 _ACME = Asked(stream=True, model="acme-1")
-_BODY = completion({"role": "assistant", "content": "Hi"})
 
 
 class ModelMissing(Fix):
@@ -27,19 +25,19 @@ class ModelMissing(Fix):
         "https://github.com/li-plus/chatglm.cpp",
     )
     examples = (
-        Example.of_event("empty", {**_TEXT, "model": ""}, _TEXT, asked=_ACME),
+        Example.of_event("empty", {**WORD, "model": ""}, WORD, asked=_ACME),
         Example.of_event(
-            "placeholder", {**_TEXT, "model": "default-model"}, _TEXT, asked=_ACME
+            "placeholder", {**WORD, "model": "default-model"}, WORD, asked=_ACME
         ),
         Example(
             "body",
-            [{**_BODY, "model": None}],
-            [_BODY],
+            [{**BODY, "model": None}],
+            [BODY],
             asked=Asked(model="acme-1"),
             kind="body",
         ),
-        Example.untouched("more exact", [{**_TEXT, "model": "acme-1-0613"}]),
-        Example.untouched("asked so", [{**_TEXT, "model": "default"}]),
+        Example.untouched("more exact", [{**WORD, "model": "acme-1-0613"}]),
+        Example.untouched("asked so", [{**WORD, "model": "default"}]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

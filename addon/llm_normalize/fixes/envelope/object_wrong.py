@@ -2,11 +2,8 @@
 
 from ...chat.chunks.chunk import Chunk
 from ...chat.conversion import is_body
-from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.fix import BODY, WORD, Example, Fix
 from ...repair.look import Finding
-
-_TEXT = chunk({"content": "Hi"})
-_BODY = completion({"role": "assistant", "content": "Hi"})
 
 
 class ObjectWrong(Fix):
@@ -23,10 +20,10 @@ class ObjectWrong(Fix):
         "https://github.com/mlflow/mlflow/issues/12767",
     )
     examples = (
-        Example.of_event("stream", {**_TEXT, "object": "chat.completion"}, _TEXT),
-        Example.of_event("empty", {**_TEXT, "object": ""}, _TEXT),
-        Example.of_body("body", {**_BODY, "object": "text_completion"}, _BODY),
-        Example.untouched("right", [_TEXT]),
+        Example.of_event("stream", {**WORD, "object": "chat.completion"}, WORD),
+        Example.of_event("empty", {**WORD, "object": ""}, WORD),
+        Example.of_body("body", {**BODY, "object": "text_completion"}, BODY),
+        Example.untouched("right", [WORD]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

@@ -2,11 +2,8 @@
 
 from ...chat.chunks.chunk import Chunk
 from ...chat.chunks.openai_fields import TIERS
-from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.fix import BODY, WORD, Example, Fix
 from ...repair.look import Finding
-
-_TEXT = chunk({"content": "Hi"})
-_BODY = completion({"role": "assistant", "content": "Hi"})
 
 
 class ServiceTierUnknown(Fix):
@@ -22,10 +19,10 @@ class ServiceTierUnknown(Fix):
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
     examples = (
-        Example.of_event("stream", {**_TEXT, "service_tier": "on_demand"}, _TEXT),
-        Example.of_body("body", {**_BODY, "service_tier": ""}, _BODY),
-        Example.untouched("known", [{**_TEXT, "service_tier": "default"}]),
-        Example.untouched("null", [{**_TEXT, "service_tier": None}]),
+        Example.of_event("stream", {**WORD, "service_tier": "on_demand"}, WORD),
+        Example.of_body("body", {**BODY, "service_tier": ""}, BODY),
+        Example.untouched("known", [{**WORD, "service_tier": "default"}]),
+        Example.untouched("null", [{**WORD, "service_tier": None}]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

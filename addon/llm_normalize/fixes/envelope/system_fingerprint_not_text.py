@@ -1,11 +1,8 @@
 """A `system_fingerprint` that is not text."""
 
 from ...chat.chunks.chunk import Chunk
-from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.fix import BODY, WORD, Example, Fix
 from ...repair.look import Finding
-
-_TEXT = chunk({"content": "Hi"})
-_BODY = completion({"role": "assistant", "content": "Hi"})
 
 
 class SystemFingerprintNotText(Fix):
@@ -23,16 +20,16 @@ class SystemFingerprintNotText(Fix):
     examples = (
         Example.of_event(
             "number",
-            {**_TEXT, "system_fingerprint": 7},
-            {**_TEXT, "system_fingerprint": None},
+            {**WORD, "system_fingerprint": 7},
+            {**WORD, "system_fingerprint": None},
         ),
         Example.of_body(
             "object",
-            {**_BODY, "system_fingerprint": {}},
-            {**_BODY, "system_fingerprint": None},
+            {**BODY, "system_fingerprint": {}},
+            {**BODY, "system_fingerprint": None},
         ),
-        Example.untouched("text", [{**_TEXT, "system_fingerprint": "fp_1"}]),
-        Example.untouched("null", [{**_TEXT, "system_fingerprint": None}]),
+        Example.untouched("text", [{**WORD, "system_fingerprint": "fp_1"}]),
+        Example.untouched("null", [{**WORD, "system_fingerprint": None}]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

@@ -5,10 +5,9 @@ The repair is in `repair/engine/body.py`.
 
 from ...chat.errors.errors import wrapped
 from ...chat.state.stream_state import Asked
-from ...repair.fix import Example, Fix, completion
+from ...repair.fix import HI, Example, Fix, completion
 
 _NO = wrapped("Provider returned error", "server_error", None, "502")
-_HI = {"role": "assistant", "content": "Hi"}
 
 
 class ErrorStatus(Fix):
@@ -35,5 +34,5 @@ class ErrorStatus(Fix):
             kind="body",
             changes_status=502,
         ),
-        Example.untouched("answer", [completion(_HI)], kind="body"),
+        Example.untouched("answer", [completion(HI)], kind="body"),
     )

@@ -5,11 +5,10 @@ from ...chat.chunks.chunk_content import chunk_has_content
 from ...chat.chunks.finish_words import FAILED, meaning
 from ...chat.errors.chunk_errors import errors_in, take_errors
 from ...chat.errors.errors import failures_in
-from ...repair.fix import Example, Fix, chunk
+from ...repair.fix import TEXT, Example, Fix, chunk
 from ...repair.look import Finding
 from ...wire.json_text import Json
 
-_OPEN = chunk({"role": "assistant", "content": "Hi"})
 _ERROR = {"message": "Overloaded", "type": "server_error", "param": None, "code": None}
 
 
@@ -29,26 +28,26 @@ class ErrorWithChoices(Fix):
     examples = (
         Example(
             "beside",
-            [_OPEN, chunk({"content": "!"}, error=_ERROR)],
-            [_OPEN, chunk({"content": "!"}), {"error": _ERROR}],
+            [TEXT, chunk({"content": "!"}, error=_ERROR)],
+            [TEXT, chunk({"content": "!"}), {"error": _ERROR}],
             ended=False,
         ),
         Example(
             "in a choice",
-            [_OPEN, chunk({}, choice={"error": _ERROR})],
-            [_OPEN, {"error": _ERROR}],
+            [TEXT, chunk({}, choice={"error": _ERROR})],
+            [TEXT, {"error": _ERROR}],
             ended=False,
         ),
         Example(
             "without a choice",
-            [_OPEN, chunk(None, error=_ERROR)],
-            [_OPEN, {"error": _ERROR}],
+            [TEXT, chunk(None, error=_ERROR)],
+            [TEXT, {"error": _ERROR}],
             ended=False,
         ),
         Example.of_error(
             "in a body", 502, {"error": _ERROR, "choices": []}, {"error": _ERROR}
         ),
-        Example.untouched("alone", [_OPEN, {"error": _ERROR}], ended=False),
+        Example.untouched("alone", [TEXT, {"error": _ERROR}], ended=False),
         Example.untouched("null", [chunk({"content": "Hi"}, error=None)]),
     )
 

@@ -4,14 +4,24 @@ The repair is in `repair/machine/sending.py`.
 """
 
 from ...chat.errors.errors import lost
-from ...repair.fix import DONE, Example, Fix, Wire, calling, chunk, head, rest, wire
+from ...repair.fix import (
+    DONE,
+    STOP,
+    TEXT,
+    Example,
+    Fix,
+    Wire,
+    calling,
+    chunk,
+    head,
+    rest,
+    wire,
+)
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
-_HALF = wire([_TEXT])[:60] + b"\n\n"
+_HALF = wire([TEXT])[:60] + b"\n\n"
 _OPEN = chunk({"role": "assistant", "content": None, "tool_calls": [head()]})
 _WHOLE = calling(rest(0, '{"a":"b"}'))
 _END = chunk({}, finish="tool_calls")
-_STOP = chunk({}, finish="stop")
 _LOST_CALL, _LOST_END = lost("a tool call"), lost("the end")
 _MIDDLE: Wire = [_OPEN, calling(rest(0, '{"a":"b')), _HALF, calling(rest(0, '"}'))]
 
@@ -41,8 +51,8 @@ class EventLost(Fix):
             "arguments", [_OPEN, _HALF, _END, DONE], [_OPEN, _HALF, _LOST_CALL, DONE]
         ),
         Example("middle", [*_MIDDLE, _END], [*_MIDDLE[:3], _LOST_CALL]),
-        Example("end", [_TEXT, _HALF, DONE], [_TEXT, _HALF, _LOST_END, DONE]),
-        Example.untouched("text", [_TEXT, _HALF, _STOP, DONE]),
+        Example("end", [TEXT, _HALF, DONE], [TEXT, _HALF, _LOST_END, DONE]),
+        Example.untouched("text", [TEXT, _HALF, STOP, DONE]),
         Example.untouched("a whole call", [_OPEN, _WHOLE, _HALF, _END, DONE]),
-        Example.untouched("broken off", [_TEXT, _HALF]),
+        Example.untouched("broken off", [TEXT, _HALF]),
     )

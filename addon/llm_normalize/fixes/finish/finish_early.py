@@ -4,12 +4,9 @@ The repair is in `repair/machine/finish.py`.
 """
 
 from ...chat.state.stream_state import Asked
-from ...repair.fix import DONE, Example, Fix, chunk
+from ...repair.fix import DONE, ROLE, STOP, TEXT, Example, Fix, chunk
 
-_OPEN = chunk({"role": "assistant", "content": "Hi"})
-_ROLE = chunk({"role": "assistant", "content": ""})
 _MORE = chunk({"content": "!"})
-_STOP = chunk({}, finish="stop")
 
 
 class FinishEarly(Fix):
@@ -27,14 +24,12 @@ class FinishEarly(Fix):
         "https://github.com/open-webui/open-webui/issues/16377",
     )
     examples = (
-        Example(
-            "text after it", [_OPEN, _STOP, _MORE, DONE], [_OPEN, _MORE, _STOP, DONE]
-        ),
+        Example("text after it", [TEXT, STOP, _MORE, DONE], [TEXT, _MORE, STOP, DONE]),
         Example(
             "before the first words",
-            [_ROLE, _STOP, _MORE, DONE],
-            [_ROLE, _MORE, _STOP, DONE],
+            [ROLE, STOP, _MORE, DONE],
+            [ROLE, _MORE, STOP, DONE],
             asked=Asked(stream=True, usage=True),
         ),
-        Example.untouched("last", [_OPEN, _MORE, _STOP, DONE]),
+        Example.untouched("last", [TEXT, _MORE, STOP, DONE]),
     )

@@ -1,15 +1,12 @@
 """`finish_reason: ""`, or `"null"`, where OpenAI sends null."""
 
-from ...chat.chunks.chunk import Chunk, choices
+from ...chat.chunks.chunk import Chunk
 from ...chat.chunks.finish_words import meaning
-from ...repair.fix import Example, Fix, chunk
+from ...repair.fix import HI, TEXT, ChoiceFix, Example, chunk
 from ...repair.look import Finding
 
-_HI = {"role": "assistant", "content": "Hi"}
-_TEXT = chunk(_HI)
 
-
-class FinishEmpty(Fix):
+class FinishEmpty(ChoiceFix):
     """Say null: the choice goes on."""
 
     name = "finish-empty"
@@ -22,21 +19,17 @@ class FinishEmpty(Fix):
         "https://github.com/openai/openai-dotnet/issues/389",
     )
     examples = (
-        Example.of_event("empty", chunk(_HI, finish=""), _TEXT),
+        Example.of_event("empty", chunk(HI, finish=""), TEXT),
         Example.of_event("word", chunk({}, finish="null"), chunk({})),
         Example.of_event("number", chunk({}, finish=0), chunk({})),
-        Example.untouched("null", [_TEXT]),
-        Example.untouched("reason", [_TEXT, chunk({}, finish="stop")], ended=False),
+        Example.untouched("null", [TEXT]),
+        Example.untouched("reason", [TEXT, chunk({}, finish="stop")], ended=False),
     )
 
-    def edit(self, chunk: Chunk) -> bool:
+    def choice(self, choice: Chunk) -> bool:
         """Set null."""
-        changed = False
-        for choice in choices(chunk):
-            reason = choice.get("finish_reason")
-            if reason is not None and not meaning(reason):
-                choice["finish_reason"] = None
-                changed = True
-        return changed
-
-    body = edit
+        reason = choice.get("finish_reason")
+        if reason is None or meaning(reason):
+            return False
+        choice["finish_reason"] = None
+        return True

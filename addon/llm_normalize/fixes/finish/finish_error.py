@@ -4,11 +4,9 @@ from ...chat.chunks.chunk import Chunk, choices
 from ...chat.chunks.chunk_content import chunk_has_content
 from ...chat.chunks.finish_words import FAILED, meaning
 from ...chat.errors.errors import failures_in
-from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.fix import HI, TEXT, Example, Fix, chunk, completion
 from ...repair.look import Finding
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
-_HI = {"role": "assistant", "content": "Hi"}
 _FAILED = chunk({}, finish="error")
 _BUSY = chunk({}, finish="engine_overloaded")
 
@@ -32,15 +30,15 @@ class FinishError(Fix):
     examples = (
         Example(
             "stream",
-            [_TEXT, chunk({"content": "!"}, finish="error")],
-            [_TEXT, chunk({"content": "!"}), {"error": failures_in(_FAILED)[0]}],
+            [TEXT, chunk({"content": "!"}, finish="error")],
+            [TEXT, chunk({"content": "!"}), {"error": failures_in(_FAILED)[0]}],
         ),
-        Example("word", [_TEXT, _BUSY], [_TEXT, {"error": failures_in(_BUSY)[0]}]),
+        Example("word", [TEXT, _BUSY], [TEXT, {"error": failures_in(_BUSY)[0]}]),
         Example.of_body(
-            "body", completion(_HI, finish="error"), completion(_HI, finish="length")
+            "body", completion(HI, finish="error"), completion(HI, finish="length")
         ),
-        Example.untouched("stop", [_TEXT, chunk({}, finish="stop")], ended=False),
-        Example.untouched("synonym", [_TEXT, chunk({}, finish="eos")], ended=False),
+        Example.untouched("stop", [TEXT, chunk({}, finish="stop")], ended=False),
+        Example.untouched("synonym", [TEXT, chunk({}, finish="eos")], ended=False),
     )
 
     def edit(self, chunk: Chunk) -> list[Chunk] | None:

@@ -1,11 +1,10 @@
 """No `finish_reason` in a choice of a stream."""
 
 from ...chat.chunks.chunk import Chunk, choices
-from ...repair.fix import DONE, Example, Fix, chunk
+from ...repair.fix import DONE, TEXT, Example, Fix, chunk
 from ...repair.look import Finding
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
-_CHOICE = _TEXT["choices"][0]
+_CHOICE = TEXT["choices"][0]
 _BARE = {key: value for key, value in _CHOICE.items() if key != "finish_reason"}
 
 
@@ -22,8 +21,8 @@ class FinishKeyMissing(Fix):
         "https://github.com/tryAGI/LangChain.Providers/issues/208",
     )
     examples = (
-        Example.of_event("missing", {**_TEXT, "choices": [_BARE]}, _TEXT),
-        Example.untouched("there", [_TEXT, chunk({}, finish="stop"), DONE]),
+        Example.of_event("missing", {**TEXT, "choices": [_BARE]}, TEXT),
+        Example.untouched("there", [TEXT, chunk({}, finish="stop"), DONE]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

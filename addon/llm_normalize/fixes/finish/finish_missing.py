@@ -2,11 +2,9 @@
 
 from ...chat.chunks.chunk import Chunk, choices
 from ...chat.conversion import implied_reason
-from ...repair.fix import DONE, Example, Fix, chunk, completion, head
+from ...repair.fix import DONE, STOP, TEXT, Example, Fix, chunk, completion, head
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
 _CALLED = chunk({"role": "assistant", "content": None, "tool_calls": [head()]})
-_STOP = chunk({}, finish="stop")
 
 
 class FinishMissing(Fix):
@@ -24,7 +22,7 @@ class FinishMissing(Fix):
         "https://github.com/anomalyco/opencode/issues/43882",
     )
     examples = (
-        Example("text", [_TEXT, DONE], [_TEXT, _STOP, DONE]),
+        Example("text", [TEXT, DONE], [TEXT, STOP, DONE]),
         Example(
             "tool call",
             [_CALLED, DONE],
@@ -35,10 +33,10 @@ class FinishMissing(Fix):
             completion({"role": "assistant", "content": "Hi"}, finish=None),
             completion({"role": "assistant", "content": "Hi"}),
         ),
-        Example.untouched("there", [_TEXT, _STOP, DONE]),
-        Example.untouched("broken off", [_TEXT]),
+        Example.untouched("there", [TEXT, STOP, DONE]),
+        Example.untouched("broken off", [TEXT]),
         Example.untouched(
-            "error", [_TEXT, b'data: {"error":{"message":"Overloaded"}}\n\n', DONE]
+            "error", [TEXT, b'data: {"error":{"message":"Overloaded"}}\n\n', DONE]
         ),
     )
 

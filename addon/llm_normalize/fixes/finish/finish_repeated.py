@@ -3,10 +3,7 @@
 The repair is in `repair/machine/finish.py`.
 """
 
-from ...repair.fix import DONE, Example, Fix, chunk
-
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
-_STOP = chunk({}, finish="stop")
+from ...repair.fix import DONE, STOP, TEXT, Example, Fix, chunk
 
 
 class FinishRepeated(Fix):
@@ -26,20 +23,20 @@ class FinishRepeated(Fix):
     examples = (
         Example(
             "twice",
-            [_TEXT, chunk({}, finish="length"), _STOP, DONE],
-            [_TEXT, chunk({}, finish="length"), DONE],
+            [TEXT, chunk({}, finish="length"), STOP, DONE],
+            [TEXT, chunk({}, finish="length"), DONE],
         ),
         Example(
             "stop, then more",
-            [_TEXT, _STOP, chunk({}, finish="length"), DONE],
-            [_TEXT, chunk({}, finish="length"), DONE],
+            [TEXT, STOP, chunk({}, finish="length"), DONE],
+            [TEXT, chunk({}, finish="length"), DONE],
         ),
         Example.untouched(
             "one for each choice",
             [
-                _TEXT,
+                TEXT,
                 chunk({"role": "assistant", "content": "Ho"}, index=1),
-                _STOP,
+                STOP,
                 chunk({}, finish="stop", index=1),
                 DONE,
             ],

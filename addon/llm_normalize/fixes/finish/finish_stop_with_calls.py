@@ -2,12 +2,11 @@
 
 from ...chat.chunks.chunk import Chunk, calls, choices, index_of, messages
 from ...chat.state.stream_state import Asked
-from ...repair.fix import DONE, Example, Fix, chunk, completion, head
+from ...repair.fix import DONE, STOP, Example, Fix, chunk, completion, head
 from ...repair.look import Finding
 
 _CALL = head()
 _OPEN = chunk({"role": "assistant", "content": None, "tool_calls": [_CALL]})
-_STOP = chunk({}, finish="stop")
 
 
 class FinishStopWithCalls(Fix):
@@ -27,7 +26,7 @@ class FinishStopWithCalls(Fix):
     examples = (
         Example(
             "stream",
-            [_OPEN, _STOP, DONE],
+            [_OPEN, STOP, DONE],
             [_OPEN, chunk({}, finish="tool_calls"), DONE],
         ),
         Example.of_body(
@@ -39,9 +38,9 @@ class FinishStopWithCalls(Fix):
             ),
         ),
         Example.untouched(
-            "forced", [_OPEN, _STOP, DONE], asked=Asked(stream=True, forced_tool=True)
+            "forced", [_OPEN, STOP, DONE], asked=Asked(stream=True, forced_tool=True)
         ),
-        Example.untouched("text", [chunk({"content": "Hi"}), _STOP, DONE]),
+        Example.untouched("text", [chunk({"content": "Hi"}), STOP, DONE]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

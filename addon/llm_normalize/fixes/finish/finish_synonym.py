@@ -1,15 +1,12 @@
 """Finish reasons in other words than OpenAI's."""
 
-from ...chat.chunks.chunk import Chunk, choices
+from ...chat.chunks.chunk import Chunk
 from ...chat.chunks.finish_words import FAILED, meaning
-from ...repair.fix import DONE, Example, Fix, chunk, completion
+from ...repair.fix import DONE, HI, TEXT, ChoiceFix, Example, chunk, completion
 from ...repair.look import Finding
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
-_HI = {"role": "assistant", "content": "Hi"}
 
-
-class FinishSynonym(Fix):
+class FinishSynonym(ChoiceFix):
     """Say it in OpenAI's words; a failure is the fix `finish-error`'s."""
 
     name = "finish-synonym"
@@ -25,33 +22,29 @@ class FinishSynonym(Fix):
     examples = (
         Example(
             "end of sequence",
-            [_TEXT, chunk({}, finish="eos"), DONE],
-            [_TEXT, chunk({}, finish="stop"), DONE],
+            [TEXT, chunk({}, finish="eos"), DONE],
+            [TEXT, chunk({}, finish="stop"), DONE],
         ),
         Example(
             "upper case",
-            [_TEXT, chunk({}, finish="MAX_TOKENS"), DONE],
-            [_TEXT, chunk({}, finish="length"), DONE],
+            [TEXT, chunk({}, finish="MAX_TOKENS"), DONE],
+            [TEXT, chunk({}, finish="length"), DONE],
         ),
         Example(
             "an unknown one",
-            [_TEXT, chunk({}, finish="that_was_it"), DONE],
-            [_TEXT, chunk({}, finish="stop"), DONE],
+            [TEXT, chunk({}, finish="that_was_it"), DONE],
+            [TEXT, chunk({}, finish="stop"), DONE],
         ),
-        Example.of_body("body", completion(_HI, finish="end_turn"), completion(_HI)),
-        Example.untouched("known", [_TEXT, chunk({}, finish="length"), DONE]),
-        Example.untouched("failure", [_TEXT, chunk({}, finish="error")], ended=False),
+        Example.of_body("body", completion(HI, finish="end_turn"), completion(HI)),
+        Example.untouched("known", [TEXT, chunk({}, finish="length"), DONE]),
+        Example.untouched("failure", [TEXT, chunk({}, finish="error")], ended=False),
     )
 
-    def edit(self, chunk: Chunk) -> bool:
-        """Translate the reasons."""
-        changed = False
-        for choice in choices(chunk):
-            given = choice.get("finish_reason")
-            meant = meaning(given)
-            if meant not in ("", FAILED, given):
-                choice["finish_reason"] = meant
-                changed = True
-        return changed
-
-    body = edit
+    def choice(self, choice: Chunk) -> bool:
+        """Translate its reason."""
+        given = choice.get("finish_reason")
+        meant = meaning(given)
+        if meant in ("", FAILED, given):
+            return False
+        choice["finish_reason"] = meant
+        return True

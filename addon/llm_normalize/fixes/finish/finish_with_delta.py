@@ -4,11 +4,8 @@ from typing import Any
 
 from ...chat.chunks.chunk import Chunk, choices, deltas, envelope_of
 from ...chat.chunks.finish_words import finishes
-from ...repair.fix import DONE, Example, Fix, chunk
+from ...repair.fix import DONE, STOP, TEXT, Example, Fix, chunk
 from ...repair.look import Finding
-
-_FIRST = chunk({"role": "assistant", "content": "Hi"})
-_STOP = chunk({}, finish="stop")
 
 
 class FinishWithDelta(Fix):
@@ -29,15 +26,15 @@ class FinishWithDelta(Fix):
     examples = (
         Example(
             "last word",
-            [_FIRST, chunk({"content": "!"}, finish="stop"), DONE],
-            [_FIRST, chunk({"content": "!"}), _STOP, DONE],
+            [TEXT, chunk({"content": "!"}, finish="stop"), DONE],
+            [TEXT, chunk({"content": "!"}), STOP, DONE],
         ),
         Example(
             "empty text",
-            [_FIRST, chunk({"content": ""}, finish="stop"), DONE],
-            [_FIRST, _STOP, DONE],
+            [TEXT, chunk({"content": ""}, finish="stop"), DONE],
+            [TEXT, STOP, DONE],
         ),
-        Example.untouched("alone", [_FIRST, _STOP, DONE]),
+        Example.untouched("alone", [TEXT, STOP, DONE]),
     )
 
     def edit(self, chunk: Chunk) -> list[Chunk] | None:

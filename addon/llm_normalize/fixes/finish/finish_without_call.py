@@ -1,11 +1,20 @@
 """`finish_reason: "tool_calls"` although no tool was called."""
 
 from ...chat.chunks.chunk import Chunk, messages
-from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
+from ...repair.fix import (
+    DONE,
+    HI,
+    STOP,
+    TEXT,
+    Example,
+    Fix,
+    calling,
+    chunk,
+    completion,
+    head,
+    rest,
+)
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
-_HI = {"role": "assistant", "content": "Hi"}
-_STOP = chunk({}, finish="stop")
 _CALLS = chunk({}, finish="tool_calls")
 _REASONS = ("tool_calls", "function_call")
 
@@ -26,14 +35,14 @@ class FinishWithoutCall(Fix):
         "https://github.com/open-webui/open-webui/issues/23066",
     )
     examples = (
-        Example("stream", [_TEXT, _CALLS, DONE], [_TEXT, _STOP, DONE]),
+        Example("stream", [TEXT, _CALLS, DONE], [TEXT, STOP, DONE]),
         Example.of_body(
-            "body", completion(_HI, finish="tool_calls"), completion(_HI, finish="stop")
+            "body", completion(HI, finish="tool_calls"), completion(HI, finish="stop")
         ),
         Example.untouched(
-            "call", [_TEXT, calling(head()), calling(rest()), _CALLS, DONE]
+            "call", [TEXT, calling(head()), calling(rest()), _CALLS, DONE]
         ),
-        Example.untouched("length", [_TEXT, chunk({}, finish="length"), DONE]),
+        Example.untouched("length", [TEXT, chunk({}, finish="length"), DONE]),
     )
 
     def body(self, body: Chunk) -> bool:

@@ -1,12 +1,11 @@
 r"""Line ends between events as a backslash and an `n`: `data: {…}\n\ndata: {…}`."""
 
-from ...repair.fix import DONE, Example, Fix, chunk, wire
+from ...repair.fix import DONE, STOP, Example, Fix, chunk, wire
 from ...wire.event_boundary import values_in
 from ...wire.sse import Event, encode
 
 _HI = chunk({"role": "assistant", "content": r"Hi}\n\n"})
-_STOP = chunk({}, finish="stop")
-_ESCAPED = wire([_HI, _STOP, DONE]).replace(b"\n", rb"\n")
+_ESCAPED = wire([_HI, STOP, DONE]).replace(b"\n", rb"\n")
 
 
 class BlankLineEscaped(Fix):
@@ -19,8 +18,8 @@ class BlankLineEscaped(Fix):
     sources = ("https://github.com/nashsu/llm_wiki/pull/628",)
     also_covered_by = ("data-unreadable",)
     examples = (
-        Example("all on one line", [_ESCAPED], [_HI, _STOP, DONE]),
-        Example.untouched("in a text", [_HI, _STOP, DONE]),
+        Example("all on one line", [_ESCAPED], [_HI, STOP, DONE]),
+        Example.untouched("in a text", [_HI, STOP, DONE]),
         Example.untouched("words", [b"data: \\n\\nhello\n\n"]),
     )
 

@@ -1,9 +1,7 @@
 """A stream that ends without the blank line that closes its last event."""
 
-from ...repair.fix import DONE, Example, Fix, chunk, wire
+from ...repair.fix import DONE, WORD, Example, Fix, wire
 from ...wire.sse import Event
-
-_TEXT = chunk({"content": "Hi"})
 
 
 class BlankLineMissing(Fix):
@@ -21,11 +19,11 @@ class BlankLineMissing(Fix):
         "https://github.com/oobabooga/textgen/issues/4778",
     )
     examples = (
-        Example("no line end", [_TEXT, b"data: [DONE]"], [_TEXT, DONE]),
-        Example("no blank line", [_TEXT, b"data: [DONE]\n"], [_TEXT, DONE]),
-        Example.untouched("closed", [_TEXT, DONE]),
-        Example.untouched("half an event", [wire([_TEXT])[:40]]),
-        Example.untouched("open comment", [_TEXT, b": bye"]),
+        Example("no line end", [WORD, b"data: [DONE]"], [WORD, DONE]),
+        Example("no blank line", [WORD, b"data: [DONE]\n"], [WORD, DONE]),
+        Example.untouched("closed", [WORD, DONE]),
+        Example.untouched("half an event", [wire([WORD])[:40]]),
+        Example.untouched("open comment", [WORD, b": bye"]),
     )
 
     def event(self, event: Event) -> list[Event] | None:

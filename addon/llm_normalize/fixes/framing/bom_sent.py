@@ -1,9 +1,7 @@
 """A byte order mark before the first event."""
 
-from ...repair.fix import DONE, Example, Fix, chunk, wire
+from ...repair.fix import DONE, TEXT, Example, Fix, wire
 from ...wire.sse import BOM, Event
-
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
 
 
 class BomSent(Fix):
@@ -15,8 +13,8 @@ class BomSent(Fix):
     providers = ("servers that write UTF-8 with a signature",)
     sources = ("https://html.spec.whatwg.org/multipage/server-sent-events.html",)
     examples = (
-        Example.of_event("mark", BOM + wire([_TEXT]), _TEXT),
-        Example.untouched("none", [_TEXT, DONE]),
+        Example.of_event("mark", BOM + wire([TEXT]), TEXT),
+        Example.untouched("none", [TEXT, DONE]),
     )
 
     def event(self, event: Event) -> list[Event] | None:

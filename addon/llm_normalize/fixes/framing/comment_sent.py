@@ -1,9 +1,7 @@
 """Comments, which OpenAI never sends and some parsers stumble over."""
 
-from ...repair.fix import DONE, Example, Fix, chunk, wire
+from ...repair.fix import DONE, TEXT, Example, Fix, wire
 from ...wire.sse import Event
-
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
 
 
 class CommentSent(Fix):
@@ -26,10 +24,10 @@ class CommentSent(Fix):
         "https://github.com/TheR1D/shell_gpt/issues/358",
     )
     examples = (
-        Example("alone", [b": ping\n\n", _TEXT], [b"\n", _TEXT], ended=False),
-        Example.of_event("beside data", b": x\n" + wire([_TEXT]), _TEXT),
-        Example.untouched("none", [_TEXT, DONE]),
-        Example.untouched("bare newline", [_TEXT, b"\n", DONE]),
+        Example("alone", [b": ping\n\n", TEXT], [b"\n", TEXT], ended=False),
+        Example.of_event("beside data", b": x\n" + wire([TEXT]), TEXT),
+        Example.untouched("none", [TEXT, DONE]),
+        Example.untouched("bare newline", [TEXT, b"\n", DONE]),
     )
 
     def event(self, event: Event) -> list[Event] | None:

@@ -1,9 +1,7 @@
 """`data: : comment`: a comment that was framed as data."""
 
-from ...repair.fix import DONE, Example, Fix, chunk
+from ...repair.fix import DONE, TEXT, Example, Fix, chunk
 from ...wire.sse import Event
-
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
 
 
 class DataComment(Fix):
@@ -16,8 +14,8 @@ class DataComment(Fix):
     sources = ("https://github.com/mnfst/llm-gateway/issues/2053",)
     also_covered_by = ("data-unreadable",)
     examples = (
-        Example("comment", [_TEXT, b"data: : WAIT\n\n"], [_TEXT, b"\n"], ended=False),
-        Example.untouched("chunk", [_TEXT, chunk({}, finish="stop"), DONE]),
+        Example("comment", [TEXT, b"data: : WAIT\n\n"], [TEXT, b"\n"], ended=False),
+        Example.untouched("chunk", [TEXT, chunk({}, finish="stop"), DONE]),
         Example.untouched("text", [b"data: x: y\n\n"]),
     )
 

@@ -2,11 +2,10 @@
 
 import re
 
-from ...repair.fix import DONE, Example, Fix, chunk, wire
+from ...repair.fix import DONE, WORD, Example, Fix, wire
 from ...wire.sse import Event
 
-_TEXT = chunk({"content": "Hi"})
-_TWICE = b"data: " + wire([_TEXT])
+_TWICE = b"data: " + wire([WORD])
 _INNER = re.compile(rb"(?:(?:event|id|retry): ?[^{]*?)?(?:data: ?)+")
 _FIELD = re.compile(rb"(?:event|id|retry): ?[^{]*")
 
@@ -25,13 +24,13 @@ class DataDoubled(Fix):
     )
     also_covered_by = ("data-unreadable",)
     examples = (
-        Example.of_event("chunk", _TWICE, _TEXT),
+        Example.of_event("chunk", _TWICE, WORD),
         Example("done", [b"data: data: [DONE]\n\n"], [DONE]),
-        Example("name", [b"data: event: message\n\n", _TWICE], [b"\n", _TEXT]),
+        Example("name", [b"data: event: message\n\n", _TWICE], [b"\n", WORD]),
         Example.of_event(
-            "name on the line", b"data: event: message" + wire([_TEXT]), _TEXT
+            "name on the line", b"data: event: message" + wire([WORD]), WORD
         ),
-        Example.untouched("once", [_TEXT, DONE]),
+        Example.untouched("once", [WORD, DONE]),
         Example.untouched("text", [b"data: data: hello\n\n"]),
     )
 

@@ -7,10 +7,10 @@ from itertools import islice
 from ...chat.chunks.chunk import is_chunk, is_readable
 from ...chat.errors.chunk_errors import is_error
 from ...chat.errors.failed_event import has_failed, holds_answer, may_be_chunk
-from ...repair.fix import DONE, Example, Fix, chunk, wire
+from ...repair.fix import DONE, STOP, TEXT, Example, Fix, wire
 from ...wire.event_boundary import DONE as DONE_DATA
 from ...wire.event_boundary import MARKS, ValueScan, values_in
-from ...wire.json_text import dumps, loads
+from ...wire.json_text import dumps, value_in
 from ...wire.sse import Event, encode
 
 _MARK = re.compile(
@@ -20,8 +20,6 @@ _MARK = re.compile(
 """Where a whole event may begin."""
 _MOST = 32  # such places
 _LONG = 256 * 1024  # bytes of a line that is parted
-_HI = chunk({"role": "assistant", "content": "Hi"})
-_STOP = chunk({}, finish="stop")
 
 
 def _glued(*events: bytes) -> bytes:
@@ -40,15 +38,15 @@ class DataGlued(Fix):
         "https://github.com/1jehuang/jcode/issues/609",
     )
     examples = (
-        Example("two", [_glued(wire([_HI]), wire([_STOP])), DONE], [_HI, _STOP, DONE]),
-        Example("done", [_HI, _glued(wire([_STOP]), DONE)], [_HI, _STOP, DONE]),
-        Example.untouched("one each", [_HI, _STOP, DONE]),
+        Example("two", [_glued(wire([TEXT]), wire([STOP])), DONE], [TEXT, STOP, DONE]),
+        Example("done", [TEXT, _glued(wire([STOP]), DONE)], [TEXT, STOP, DONE]),
+        Example.untouched("one each", [TEXT, STOP, DONE]),
         Example(
             "half a value",
-            [_HI, _glued(wire([_HI])[:40], wire([_STOP]), DONE)],
-            [_HI, b"\n", _STOP, DONE],
+            [TEXT, _glued(wire([TEXT])[:40], wire([STOP]), DONE)],
+            [TEXT, b"\n", STOP, DONE],
         ),
-        Example.untouched("words behind", [_glued(wire([_HI]), b"bye")]),
+        Example.untouched("words behind", [_glued(wire([TEXT]), b"bye")]),
     )
 
     def event(self, event: Event) -> list[Event] | None:
@@ -106,10 +104,7 @@ def _is_whole(data: bytes) -> bool:
     """Tell whether *data* is a whole chunk, an error, or the end of a stream."""
     if data == DONE_DATA:
         return True
-    try:
-        value = loads(data)
-    except (ValueError, RecursionError):
-        return False
+    value = value_in(data)
     return is_error(value) or (is_chunk(value) and is_readable(value))
 
 

@@ -1,11 +1,10 @@
 """One JSON value spread over several `data` lines."""
 
-from ...repair.fix import DONE, Example, Fix, chunk, wire
+from ...repair.fix import DONE, TEXT, Example, Fix, wire
 from ...wire.json_text import escape_strings
 from ...wire.sse import Event
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
-_SPLIT = wire([_TEXT]).replace(b',"created"', b'\ndata: ,"created"')
+_SPLIT = wire([TEXT]).replace(b',"created"', b'\ndata: ,"created"')
 
 
 class DataLinesSeveral(Fix):
@@ -23,8 +22,8 @@ class DataLinesSeveral(Fix):
         "https://github.com/continuedev/continue/blob/main/packages/fetch/src/stream.ts",
     )
     examples = (
-        Example.of_event("two lines", _SPLIT, _TEXT),
-        Example.untouched("one line", [_TEXT, DONE]),
+        Example.of_event("two lines", _SPLIT, TEXT),
+        Example.untouched("one line", [TEXT, DONE]),
         Example.untouched("no JSON", [b"data: a\ndata: b\n\n"]),
     )
 

@@ -1,12 +1,10 @@
 """Lines of JSON, or `[DONE]`, without `data:` before them."""
 
-from ...repair.fix import DONE, Example, Fix, chunk, wire
+from ...repair.fix import DONE, STOP, TEXT, Example, Fix, wire
 from ...wire.json_text import dumps
 from ...wire.sse import Event, Line
 
-_HI = chunk({"role": "assistant", "content": "Hi"})
-_STOP = chunk({}, finish="stop")
-_SPACED = dumps(_HI).replace(b',"created"', b',\r\n  "created"')
+_SPACED = dumps(TEXT).replace(b',"created"', b',\r\n  "created"')
 
 
 class DataNameMissing(Fix):
@@ -23,15 +21,15 @@ class DataNameMissing(Fix):
     examples = (
         Example(
             "lines",
-            [dumps(_HI) + b"\n", dumps(_STOP) + b"\n", DONE],
-            [_HI, _STOP, DONE],
+            [dumps(TEXT) + b"\n", dumps(STOP) + b"\n", DONE],
+            [TEXT, STOP, DONE],
         ),
-        Example("several lines", [_SPACED], [_HI]),
-        Example("without an end", [dumps(_HI) + dumps(_STOP)], [_HI, _STOP]),
-        Example("done", [_HI, _STOP, b"[DONE]\n\n"], [_HI, _STOP, wire([DONE, b"\n"])]),
-        Example.untouched("data", [_HI, _STOP, DONE]),
+        Example("several lines", [_SPACED], [TEXT]),
+        Example("without an end", [dumps(TEXT) + dumps(STOP)], [TEXT, STOP]),
+        Example("done", [TEXT, STOP, b"[DONE]\n\n"], [TEXT, STOP, wire([DONE, b"\n"])]),
+        Example.untouched("data", [TEXT, STOP, DONE]),
         Example.untouched("not a chunk", [b'{"status": "ok"}\n']),
-        Example.untouched("half a value", [dumps(_HI)[:40]]),
+        Example.untouched("half a value", [dumps(TEXT)[:40]]),
     )
 
     def event(self, event: Event) -> list[Event] | None:

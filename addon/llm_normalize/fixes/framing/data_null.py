@@ -2,10 +2,9 @@
 
 import re
 
-from ...repair.fix import DONE, Example, Fix, chunk
+from ...repair.fix import DONE, TEXT, Example, Fix, chunk
 from ...wire.sse import Event
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
 _NOTHING = re.compile(
     rb'null|true|\{\}|\[\]|""|\{"(?:type|event)":\s*"(?:ping|heartbeat|keep-?alive)"\}|'
     rb"(?i:ping|pong|heartbeat|keep[-_ ]?alive|undefined|none|nan|nil|\[object \w+\])|"
@@ -25,17 +24,17 @@ class DataNull(Fix):
     sources = ("https://github.com/NousResearch/hermes-agent/issues/80822",)
     also_covered_by = ("data-unreadable",)
     examples = (
-        Example("null", [_TEXT, b"data: null\n\n"], [_TEXT, b"\n"], ended=False),
-        Example("nothing", [_TEXT, b"data: \n\n"], [_TEXT, b"\n"], ended=False),
-        Example("no key", [_TEXT, b"data: {}\n\n"], [_TEXT, b"\n"], ended=False),
-        Example("blanks", [_TEXT, b"  \n"], [_TEXT, b"\n"], ended=False),
+        Example("null", [TEXT, b"data: null\n\n"], [TEXT, b"\n"], ended=False),
+        Example("nothing", [TEXT, b"data: \n\n"], [TEXT, b"\n"], ended=False),
+        Example("no key", [TEXT, b"data: {}\n\n"], [TEXT, b"\n"], ended=False),
+        Example("blanks", [TEXT, b"  \n"], [TEXT, b"\n"], ended=False),
         Example(
             "ping",
-            [_TEXT, b'data: {"type": "ping"}\n\n'],
-            [_TEXT, b"\n"],
+            [TEXT, b'data: {"type": "ping"}\n\n'],
+            [TEXT, b"\n"],
             ended=False,
         ),
-        Example.untouched("chunk", [_TEXT, chunk({}, finish="stop"), DONE]),
+        Example.untouched("chunk", [TEXT, chunk({}, finish="stop"), DONE]),
     )
 
     def event(self, event: Event) -> list[Event] | None:

@@ -1,10 +1,9 @@
 """`data:{…}` without the one space, or with blanks around its value."""
 
-from ...repair.fix import DONE, Example, Fix, chunk, wire
+from ...repair.fix import DONE, TEXT, Example, Fix, wire
 from ...wire.sse import Event
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
-_TIGHT = wire([_TEXT]).replace(b"data: ", b"data:")
+_TIGHT = wire([TEXT]).replace(b"data: ", b"data:")
 
 
 class DataSpaceMissing(Fix):
@@ -25,10 +24,10 @@ class DataSpaceMissing(Fix):
         "https://github.com/continuedev/continue/issues/5580",
     )
     examples = (
-        Example.of_event("no space", _TIGHT, _TEXT),
+        Example.of_event("no space", _TIGHT, TEXT),
         Example("done", [b"data:[DONE]\n\n"], [DONE]),
         Example("blank after done", [b"data: [DONE] \n\n"], [DONE]),
-        Example.untouched("one space", [_TEXT], ended=False),
+        Example.untouched("one space", [TEXT], ended=False),
         Example.untouched("not a chunk", [b"data:hello\n\n"]),
     )
 

@@ -2,12 +2,11 @@
 
 from ...chat.chunks.chunk import choices, is_chunk, is_readable
 from ...chat.errors.failed_event import holds_answer, may_be_chunk
-from ...repair.fix import DONE, USAGE, Example, Fix, chunk, wire
+from ...repair.fix import DONE, TEXT, USAGE, Example, Fix, chunk, wire
 from ...wire.json_text import escape_strings, first_value, is_broken, loads
 from ...wire.sse import Event, encode
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
-_HALF = wire([_TEXT])[:40] + b"\n\n"
+_HALF = wire([TEXT])[:40] + b"\n\n"
 _PROGRESS = b'event: hermes.tool.progress\ndata: {"tool": "web_search"}\n\n'
 
 
@@ -26,16 +25,14 @@ class DataUnreadable(Fix):
         "https://github.com/anomalyco/opencode/issues/38106",
     )
     examples = (
-        Example("half of it", [_TEXT, _HALF], [_TEXT, b"\n"], ended=False),
-        Example.of_event(
-            "words behind a chunk", wire([_TEXT])[:-2] + b"bye\n\n", _TEXT
-        ),
-        Example("a number", [_TEXT, b"data: 5\n\n"], [_TEXT, b"\n"], ended=False),
-        Example("another protocol", [_PROGRESS, _TEXT], [b"\n", _TEXT], ended=False),
-        Example.untouched("chunks", [_TEXT, chunk(None, usage=USAGE), DONE]),
-        Example.untouched("an error", [_TEXT, {"error": {"message": "Busy"}}]),
-        Example.untouched("a ping", [b"event: ping\n\n", _TEXT]),
-        Example.untouched("broken off", [_TEXT, _HALF[:-2]]),
+        Example("half of it", [TEXT, _HALF], [TEXT, b"\n"], ended=False),
+        Example.of_event("words behind a chunk", wire([TEXT])[:-2] + b"bye\n\n", TEXT),
+        Example("a number", [TEXT, b"data: 5\n\n"], [TEXT, b"\n"], ended=False),
+        Example("another protocol", [_PROGRESS, TEXT], [b"\n", TEXT], ended=False),
+        Example.untouched("chunks", [TEXT, chunk(None, usage=USAGE), DONE]),
+        Example.untouched("an error", [TEXT, {"error": {"message": "Busy"}}]),
+        Example.untouched("a ping", [b"event: ping\n\n", TEXT]),
+        Example.untouched("broken off", [TEXT, _HALF[:-2]]),
         Example.untouched(
             "what some clients read", [b'data: {"choices":[{"delta":{"x":NaN}}]}\n\n']
         ),

@@ -3,10 +3,7 @@
 The repair is in `repair/machine/machine.py`.
 """
 
-from ...repair.fix import DONE, Example, Fix, chunk
-
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
-_STOP = chunk({}, finish="stop")
+from ...repair.fix import DONE, STOP, TEXT, Example, Fix
 
 
 class DoneMissing(Fix):
@@ -24,10 +21,10 @@ class DoneMissing(Fix):
         "https://github.com/oobabooga/textgen/issues/4778",
     )
     examples = (
-        Example("finished", [_TEXT, _STOP], [_TEXT, _STOP, DONE]),
-        Example.untouched("there", [_TEXT, _STOP, DONE]),
-        Example.untouched("broken off", [_TEXT]),
+        Example("finished", [TEXT, STOP], [TEXT, STOP, DONE]),
+        Example.untouched("there", [TEXT, STOP, DONE]),
+        Example.untouched("broken off", [TEXT]),
         Example.untouched(
-            "error", [_TEXT, b'data: {"error":{"message":"Overloaded"}}\n\n']
+            "error", [TEXT, b'data: {"error":{"message":"Overloaded"}}\n\n']
         ),
     )

@@ -2,11 +2,9 @@
 
 import re
 
-from ...repair.fix import DONE, Example, Fix, chunk
+from ...repair.fix import DONE, STOP, TEXT, Example, Fix
 from ...wire.sse import Event, Line
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
-_STOP = chunk({}, finish="stop")
 _DONE = re.compile(rb'"?\[done\]"?|"?done"?|\{\s*"done"\s*:\s*true\s*\}', re.IGNORECASE)
 
 
@@ -20,13 +18,11 @@ class DoneMisspelled(Fix):
     sources = ("https://platform.openai.com/docs/api-reference/chat/streaming",)
     also_covered_by = ("data-unreadable",)
     examples = (
-        Example("quoted", [_TEXT, _STOP, b'data: "[DONE]"\n\n'], [_TEXT, _STOP, DONE]),
-        Example("small", [_TEXT, _STOP, b"data: [done]\n\n"], [_TEXT, _STOP, DONE]),
-        Example(
-            "word", [_TEXT, _STOP, b'data: {"done":true}\n\n'], [_TEXT, _STOP, DONE]
-        ),
-        Example.untouched("as it is", [_TEXT, _STOP, DONE]),
-        Example.untouched("other words", [_TEXT, b"data: done so far\n\n"]),
+        Example("quoted", [TEXT, STOP, b'data: "[DONE]"\n\n'], [TEXT, STOP, DONE]),
+        Example("small", [TEXT, STOP, b"data: [done]\n\n"], [TEXT, STOP, DONE]),
+        Example("word", [TEXT, STOP, b'data: {"done":true}\n\n'], [TEXT, STOP, DONE]),
+        Example.untouched("as it is", [TEXT, STOP, DONE]),
+        Example.untouched("other words", [TEXT, b"data: done so far\n\n"]),
     )
 
     def event(self, event: Event) -> list[Event] | None:

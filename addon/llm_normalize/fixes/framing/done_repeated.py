@@ -3,10 +3,7 @@
 The repair is in `repair/machine/machine.py`.
 """
 
-from ...repair.fix import DONE, Example, Fix, chunk
-
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
-_STOP = chunk({}, finish="stop")
+from ...repair.fix import DONE, STOP, TEXT, Example, Fix
 
 
 class DoneRepeated(Fix):
@@ -18,6 +15,6 @@ class DoneRepeated(Fix):
     providers = ("gateways that add a `[DONE]` of their own",)
     sources = ("https://platform.openai.com/docs/api-reference/chat/streaming",)
     examples = (
-        Example("twice", [_TEXT, _STOP, DONE, DONE], [_TEXT, _STOP, DONE]),
-        Example.untouched("once", [_TEXT, _STOP, DONE]),
+        Example("twice", [TEXT, STOP, DONE, DONE], [TEXT, STOP, DONE]),
+        Example.untouched("once", [TEXT, STOP, DONE]),
     )

@@ -4,11 +4,10 @@ import re
 
 from ...chat.chunks.chunk import is_chunk
 from ...chat.errors.failed_event import failure_in, has_failed
-from ...repair.fix import DONE, Example, Fix, chunk, wire
+from ...repair.fix import DONE, TEXT, Example, Fix, chunk, wire
 from ...wire.json_text import dumps, first_value, loads
 from ...wire.sse import Event, encode
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
 _MORE = chunk({"content": "!"})
 _FIELD = re.compile(rb"[\w-]*:|(?:data|event|id|retry)\Z")
 _NAME = re.compile(rb"^event: ?+(?!(?:message|error)[\r\n])([^\r\n]+)", re.MULTILINE)
@@ -34,43 +33,43 @@ class ErrorAsWords(Fix):
     examples = (
         Example(
             "words",
-            [_TEXT, b"data: Internal Server Error\n\n"],
-            [_TEXT, {"error": "Internal Server Error"}],
+            [TEXT, b"data: Internal Server Error\n\n"],
+            [TEXT, {"error": "Internal Server Error"}],
         ),
         Example(
             "in brackets",
-            [_TEXT, b"data: [ERROR] upstream timed out\n\n"],
-            [_TEXT, {"error": "[ERROR] upstream timed out"}],
+            [TEXT, b"data: [ERROR] upstream timed out\n\n"],
+            [TEXT, {"error": "[ERROR] upstream timed out"}],
         ),
         Example(
             "without a field name",
-            [_TEXT, b"upstream connect error\n\n"],
-            [_TEXT, {"error": "upstream connect error"}],
+            [TEXT, b"upstream connect error\n\n"],
+            [TEXT, {"error": "upstream connect error"}],
         ),
         Example(
             "an object that is not JSON",
-            [_TEXT, b"data: {'error': 'Busy'}\n\n"],
-            [_TEXT, {"error": "{'error': 'Busy'}"}],
+            [TEXT, b"data: {'error': 'Busy'}\n\n"],
+            [TEXT, {"error": "{'error': 'Busy'}"}],
         ),
         Example(
             "in an event of another protocol",
-            [_TEXT, {"type": "response.failed", "response": {"error": {"code": "x"}}}],
-            [_TEXT, {"error": {"code": "x"}}],
+            [TEXT, {"type": "response.failed", "response": {"error": {"code": "x"}}}],
+            [TEXT, {"error": {"code": "x"}}],
         ),
         Example(
             "a bare message",
-            [_TEXT, {"message": "Internal server error"}],
-            [_TEXT, {"error": {"message": "Internal server error"}}],
+            [TEXT, {"message": "Internal server error"}],
+            [TEXT, {"error": {"message": "Internal server error"}}],
         ),
         Example(
             "amid an answer",
-            [_TEXT, b"data: PROCESSING REQUEST\n\n", _MORE],
-            [_TEXT, b"\n", _MORE],
+            [TEXT, b"data: PROCESSING REQUEST\n\n", _MORE],
+            [TEXT, b"\n", _MORE],
         ),
-        Example.untouched("wrapped", [_TEXT, {"error": "Internal Server Error"}, DONE]),
+        Example.untouched("wrapped", [TEXT, {"error": "Internal Server Error"}, DONE]),
         Example.untouched("an unknown field", [b"note: all is well\n\n"]),
-        Example.untouched("the rest of a chunk", [b"data: " + wire([_TEXT])[40:]]),
-        Example.untouched("half an event", [_TEXT, b"data: upstream tim"]),
+        Example.untouched("the rest of a chunk", [b"data: " + wire([TEXT])[40:]]),
+        Example.untouched("half an event", [TEXT, b"data: upstream tim"]),
     )
 
     def unread(self, event: Event) -> list[Event] | None:

@@ -3,11 +3,10 @@
 from ...chat.chunks.chunk import choices
 from ...chat.errors.chunk_errors import errors_in
 from ...chat.errors.errors import failure, failures_in
-from ...repair.fix import DONE, Example, Fix, chunk, wire
-from ...wire.json_text import dumps, loads
+from ...repair.fix import DONE, TEXT, Example, Fix, wire
+from ...wire.json_text import dumps, value_in
 from ...wire.sse import Event, encode
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
 _REPORTED = {"code": "Throttling", "message": "Slow down", "request_id": "r-1"}
 
 
@@ -31,28 +30,28 @@ class ErrorByEventName(Fix):
     examples = (
         Example(
             "object",
-            [_TEXT, b"event: error\n" + wire([_REPORTED])],
-            [_TEXT, {"error": _REPORTED}],
+            [TEXT, b"event: error\n" + wire([_REPORTED])],
+            [TEXT, {"error": _REPORTED}],
         ),
         Example(
             "words",
-            [_TEXT, b"event: error\ndata: Worker died\n\n"],
-            [_TEXT, {"error": "Worker died"}],
+            [TEXT, b"event: error\ndata: Worker died\n\n"],
+            [TEXT, {"error": "Worker died"}],
         ),
-        Example.untouched("wrapped", [_TEXT, {"error": _REPORTED}, DONE]),
+        Example.untouched("wrapped", [TEXT, {"error": _REPORTED}, DONE]),
         Example.untouched(
             "under its name", [b"event: error\n" + wire([{"error": _REPORTED}])]
         ),
-        Example.untouched("another name", [_TEXT, b"event: ping\ndata: x\n\n"]),
+        Example.untouched("another name", [TEXT, b"event: ping\ndata: x\n\n"]),
         Example(
             "no words",
-            [_TEXT, b"event: error\n\n"],
-            [_TEXT, {"error": failure("error")}],
+            [TEXT, b"event: error\n\n"],
+            [TEXT, {"error": failure("error")}],
         ),
         Example(
             "a chunk",
-            [b"event: error\n" + wire([_TEXT])],
-            [_TEXT, {"error": failure("error")}],
+            [b"event: error\n" + wire([TEXT])],
+            [TEXT, {"error": failure("error")}],
         ),
     )
 
@@ -61,10 +60,7 @@ class ErrorByEventName(Fix):
         if not event.names_error or event.foreign:
             return None
         data = (event.data or b"").strip()
-        try:
-            reported = loads(data or b"null")
-        except (ValueError, RecursionError):
-            reported = data.decode(errors="replace")
+        reported = value_in(data or b"null", data.decode(errors="replace"))
         fields = reported if isinstance(reported, dict) else {}
         if fields.get("error") or errors_in(fields) or failures_in(fields):
             return None  # it says so itself

@@ -1,10 +1,9 @@
 """An error in a field of its own: `error: {…}` where `data:` belongs."""
 
-from ...repair.fix import DONE, Example, Fix, chunk
-from ...wire.json_text import dumps, loads
+from ...repair.fix import DONE, TEXT, Example, Fix
+from ...wire.json_text import dumps, value_in
 from ...wire.sse import Event
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
 _ERROR = {"message": "Context is full", "type": "server_error"}
 
 
@@ -22,12 +21,12 @@ class ErrorByFieldName(Fix):
     examples = (
         Example(
             "object",
-            [_TEXT, b"error: " + dumps(_ERROR) + b"\n\n"],
-            [_TEXT, {"error": _ERROR}],
+            [TEXT, b"error: " + dumps(_ERROR) + b"\n\n"],
+            [TEXT, {"error": _ERROR}],
         ),
-        Example("words", [_TEXT, b"error: Busy\n\n"], [_TEXT, {"error": "Busy"}]),
-        Example.untouched("data", [_TEXT, {"error": _ERROR}, DONE]),
-        Example.untouched("nothing said", [_TEXT, b"error:\n\n"]),
+        Example("words", [TEXT, b"error: Busy\n\n"], [TEXT, {"error": "Busy"}]),
+        Example.untouched("data", [TEXT, {"error": _ERROR}, DONE]),
+        Example.untouched("nothing said", [TEXT, b"error:\n\n"]),
     )
 
     def event(self, event: Event) -> list[Event] | None:
@@ -36,10 +35,7 @@ class ErrorByFieldName(Fix):
         if event.is_value or len(found) != 1 or not found[0].value.strip():
             return None
         value = found[0].value.strip()
-        try:
-            reported = loads(value)
-        except (ValueError, RecursionError):
-            reported = value.decode(errors="replace")
+        reported = value_in(value, value.decode(errors="replace"))
         is_wrapped = isinstance(reported, dict) and reported.get("error")
         found[0].text = b"data: " + dumps(
             reported if is_wrapped else {"error": reported}

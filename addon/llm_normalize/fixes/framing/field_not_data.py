@@ -1,9 +1,8 @@
 """`event`, `id` and `retry` fields, which OpenAI never sends."""
 
-from ...repair.fix import DONE, Example, Fix, chunk, wire
+from ...repair.fix import DONE, TEXT, Example, Fix, wire
 from ...wire.sse import Event
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
 _FIELDS = b"event: message\nid: 7\nretry: 3000\n"
 
 
@@ -21,9 +20,9 @@ class FieldNotData(Fix):
         "https://github.com/openai/openai-python/blob/v1.59.9/src/openai/_streaming.py",
     )
     examples = (
-        Example.of_event("fields", _FIELDS + wire([_TEXT]), _TEXT),
+        Example.of_event("fields", _FIELDS + wire([TEXT]), TEXT),
         Example("nothing else", [b"event: ping\n\n"], [b"\n"]),
-        Example.untouched("only data", [_TEXT, DONE]),
+        Example.untouched("only data", [TEXT, DONE]),
         Example.untouched("not a chunk", [b"event: a\ndata: hello\n\n"]),
     )
 

@@ -1,10 +1,9 @@
 """Lines that end in CRLF or a bare CR."""
 
-from ...repair.fix import DONE, Example, Fix, Wire, chunk, wire
+from ...repair.fix import DONE, TEXT, Example, Fix, Wire, chunk, wire
 from ...wire.sse import Event
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
-_ALL: Wire = [_TEXT, chunk({}, finish="stop"), DONE]
+_ALL: Wire = [TEXT, chunk({}, finish="stop"), DONE]
 
 
 class LineEndCr(Fix):
@@ -25,7 +24,7 @@ class LineEndCr(Fix):
     examples = (
         Example("crlf", [wire(_ALL).replace(b"\n", b"\r\n")], _ALL),
         Example("cr", [wire(_ALL).replace(b"\n", b"\r")], _ALL),
-        Example.untouched("lf", [_TEXT, DONE]),
+        Example.untouched("lf", [TEXT, DONE]),
     )
 
     def event(self, event: Event) -> list[Event] | None:

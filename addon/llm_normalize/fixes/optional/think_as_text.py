@@ -1,6 +1,6 @@
 """Thoughts before the answer, in `content`: `<think>…</think>`, or harmony's analysis."""
 
-from ...chat.chunks.chunk import Chunk, deltas, envelope_of, messages
+from ...chat.chunks.chunk import Chunk, chunk_of, deltas, envelope_of, messages
 from ...chat.state.stream_state import Asked, Seen
 from ...chat.tool_calls.text_parts import THOUGHTS, Part, Place, Texts, Wanted, read
 from ...repair.fix import Example, HoldingFix, chunk, completion
@@ -106,8 +106,10 @@ class ThinkAsText(HoldingFix):
 
     def end(self, indexes: set[int] | None) -> list[Chunk]:
         """Send what waited, as received."""
-        made = [(at, _fields(parts, {})) for at, parts in self._texts.end(indexes)]
-        return [_alone(self._frame, at, delta) for at, delta in made]
+        return [
+            chunk_of(self._frame, at, _fields(parts, {}))
+            for at, parts in self._texts.end(indexes)
+        ]
 
     def undo(self, n: int) -> None:
         """Let wait what waited before the event."""
@@ -124,8 +126,3 @@ def _fields(parts: list[Part], beside: Chunk) -> Chunk:
     thought = str(beside.get("reasoning_content") or "") + said[True]
     fields = {"content": said[False], "reasoning_content": thought}
     return {key: text for key, text in fields.items() if text}
-
-
-def _alone(frame: Chunk, index: int, delta: Chunk) -> Chunk:
-    choice = {"index": index, "delta": delta, "finish_reason": None}
-    return {**frame, "choices": [choice]}

@@ -1,6 +1,6 @@
 """Calls in `content`, as the model wrote them, and no call."""
 
-from ...chat.chunks.chunk import Chunk, calls, deltas, envelope_of, messages
+from ...chat.chunks.chunk import Chunk, calls, chunk_of, deltas, envelope_of, messages
 from ...chat.chunks.chunk_split import part_calls, part_text
 from ...chat.state.declared_tools import Tools
 from ...chat.state.stream_state import Asked, Seen
@@ -133,13 +133,8 @@ class ToolCallAsText(HoldingFix):
 
     def end(self, indexes: set[int] | None) -> list[Chunk]:
         """Send what waited: a call that lacks its end, else the text as received."""
-        return [
-            {
-                **self._frame,
-                "choices": [{"index": at, "delta": delta, "finish_reason": None}],
-            }
-            for at, delta in self._texts.end(indexes)
-        ]
+        held = self._texts.end(indexes)
+        return [chunk_of(self._frame, at, delta) for at, delta in held]
 
     def undo(self, n: int) -> None:
         """Let wait what waited before the event."""

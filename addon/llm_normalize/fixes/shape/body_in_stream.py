@@ -2,12 +2,8 @@
 
 from ...chat.chunks.chunk import Chunk
 from ...chat.conversion import chunks_of, is_body
-from ...repair.fix import USAGE, Example, Fix, chunk, completion
+from ...repair.fix import HI, ROLE, STOP, USAGE, Example, Fix, chunk, completion
 from ...repair.look import Finding
-
-_HI = {"role": "assistant", "content": "Hi"}
-_OPEN = chunk({"role": "assistant", "content": ""})
-_STOP = chunk({}, finish="stop")
 
 
 class BodyInStream(Fix):
@@ -27,23 +23,23 @@ class BodyInStream(Fix):
     examples = (
         Example(
             "text",
-            [completion(_HI)],
-            [_OPEN, chunk({"content": "Hi"}), {**_STOP, "usage": USAGE}],
+            [completion(HI)],
+            [ROLE, chunk({"content": "Hi"}), {**STOP, "usage": USAGE}],
             ended=False,
         ),
         Example(
             "no reason",
-            [completion(_HI, finish=None)],
-            [_OPEN, chunk({"content": "Hi"}), {**_STOP, "usage": USAGE}],
+            [completion(HI, finish=None)],
+            [ROLE, chunk({"content": "Hi"}), {**STOP, "usage": USAGE}],
             ended=False,
         ),
         Example.untouched(
             "a chunk by name",
-            [{**completion(_HI, usage=None), "object": "chat.completion.chunk"}],
+            [{**completion(HI, usage=None), "object": "chat.completion.chunk"}],
             ended=False,
         ),
-        Example.untouched("a stream", [_OPEN, chunk({"content": "Hi"}), _STOP]),
-        Example.untouched("later", [_OPEN, completion(_HI)], ended=False),
+        Example.untouched("a stream", [ROLE, chunk({"content": "Hi"}), STOP]),
+        Example.untouched("later", [ROLE, completion(HI)], ended=False),
     )
 
     def edit(self, chunk: Chunk) -> list[Chunk] | None:

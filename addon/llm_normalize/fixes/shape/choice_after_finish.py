@@ -4,11 +4,8 @@ The repair is in `repair/machine/finish.py`.
 """
 
 from ...chat.state.stream_state import Asked
-from ...repair.fix import DONE, Example, Fix, chunk
+from ...repair.fix import DONE, ROLE, STOP, TEXT, Example, Fix, chunk
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
-_STOP = chunk({}, finish="stop")
-_EMPTY = chunk({"role": "assistant", "content": ""})
 _ASKED = Asked(stream=True, usage=True)
 
 
@@ -24,14 +21,14 @@ class ChoiceAfterFinish(Fix):
         "https://platform.openai.com/docs/api-reference/chat/streaming",
     )
     examples = (
-        Example("empty", [_TEXT, _STOP, _EMPTY, DONE], [_TEXT, _STOP, DONE]),
+        Example("empty", [TEXT, STOP, ROLE, DONE], [TEXT, STOP, DONE]),
         Example.untouched(
-            "with text", [_TEXT, _STOP, chunk({"content": "!"})], asked=_ASKED
+            "with text", [TEXT, STOP, chunk({"content": "!"})], asked=_ASKED
         ),
         Example.untouched(
             "another choice",
-            [_TEXT, _STOP, chunk({"role": "assistant", "content": ""}, index=1)],
+            [TEXT, STOP, chunk({"role": "assistant", "content": ""}, index=1)],
             asked=Asked(stream=True, n=2, usage=True),
         ),
-        Example.untouched("before", [_EMPTY, _TEXT, _STOP], ended=False),
+        Example.untouched("before", [ROLE, TEXT, STOP], ended=False),
     )

@@ -1,11 +1,8 @@
 """Choices without `index`, or with one that is not an integer."""
 
 from ...chat.chunks.chunk import Chunk, choices, given_index, put_first
-from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.fix import BODY, WORD, Example, Fix, chunk
 from ...repair.look import Finding
-
-_TEXT = chunk({"content": "Hi"})
-_BODY = completion({"role": "assistant", "content": "Hi"})
 
 
 def _without(value: Chunk) -> Chunk:
@@ -23,14 +20,14 @@ class ChoiceIndexMissing(Fix):
     handles = Finding.INDEX
     sources = ("https://platform.openai.com/docs/api-reference/chat/streaming",)
     examples = (
-        Example.of_event("stream", _without(_TEXT), _TEXT),
+        Example.of_event("stream", _without(WORD), WORD),
         Example.of_event(
             "text",
             chunk({"content": "Hi"}, index="1"),
             chunk({"content": "Hi"}, index=1),
         ),
-        Example.of_body("body", _without(_BODY), _BODY),
-        Example.untouched("there", [_TEXT]),
+        Example.of_body("body", _without(BODY), BODY),
+        Example.untouched("there", [WORD]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

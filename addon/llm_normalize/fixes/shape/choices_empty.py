@@ -3,10 +3,9 @@
 from ...chat.chunks.chunk import ENVELOPE, Chunk, usage_of
 from ...chat.extra_fields import MAX_EXTRA_BYTES, fails, size_of
 from ...chat.state.stream_state import Asked, Seen
-from ...repair.fix import USAGE, Example, HoldingFix, chunk
+from ...repair.fix import TEXT, USAGE, Example, HoldingFix, chunk
 from ...repair.look import Finding
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
 _EXTRA = {"prompt_filter_results": [{"prompt_index": 0}]}
 _BARE = chunk(None, **_EXTRA)
 _OPENING = {"role": "assistant", "content": ""}
@@ -31,21 +30,21 @@ class ChoicesEmpty(HoldingFix):
         "https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-streaming",
     )
     examples = (
-        Example("first", [_BARE, _TEXT], [{**_TEXT, **_EXTRA}], ended=False),
+        Example("first", [_BARE, TEXT], [{**TEXT, **_EXTRA}], ended=False),
         Example("alone", [_BARE], [{**_BARE, "choices": chunk(_OPENING)["choices"]}]),
         Example(
             "two alone",
             [{**_BARE, "first": 1}, _BARE],
             [{**_BARE, "first": 1, "choices": chunk(_OPENING)["choices"]}],
         ),
-        Example("nothing", [_TEXT, chunk(None)], [_TEXT], ended=False),
+        Example("nothing", [TEXT, chunk(None)], [TEXT], ended=False),
         Example.untouched(
             "usage",
-            [_TEXT, chunk({}, finish="stop"), chunk(None, usage=USAGE)],
+            [TEXT, chunk({}, finish="stop"), chunk(None, usage=USAGE)],
             asked=Asked(stream=True, usage=True),
             ended=False,
         ),
-        Example.untouched("moderation", [_TEXT, chunk(None, moderation={})]),
+        Example.untouched("moderation", [TEXT, chunk(None, moderation={})]),
     )
 
     def __init__(self, asked: Asked, seen: Seen) -> None:

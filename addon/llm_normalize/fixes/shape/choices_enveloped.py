@@ -3,12 +3,8 @@
 from ...chat.chunks.chunk import Chunk
 from ...chat.flat_answer import open_envelope
 from ...chat.state.stream_state import Asked
-from ...repair.fix import USAGE, Example, Fix, chunk, completion
+from ...repair.fix import BODY, TEXT, USAGE, Example, Fix, chunk
 from ...repair.look import Finding
-
-_HI = {"role": "assistant", "content": "Hi"}
-_TEXT = chunk(_HI)
-_BODY = completion(_HI)
 
 
 class ChoicesEnveloped(Fix):
@@ -26,8 +22,8 @@ class ChoicesEnveloped(Fix):
     examples = (
         Example(
             "stream",
-            [{"code": 200, "msg": "ok", "data": _TEXT}, {"response": _TEXT}],
-            [_TEXT, _TEXT],
+            [{"code": 200, "msg": "ok", "data": TEXT}, {"response": TEXT}],
+            [TEXT, TEXT],
             ended=False,
         ),
         Example.of_event(
@@ -36,17 +32,15 @@ class ChoicesEnveloped(Fix):
             chunk(None, usage=USAGE),
             asked=Asked(stream=True, usage=True),
         ),
-        Example.of_body("body", {"data": _BODY, "success": True}, _BODY),
+        Example.of_body("body", {"data": BODY, "success": True}, BODY),
         Example.of_body(
             "usage beside it",
-            {"output": {**_BODY, "usage": None}, "usage": USAGE, "request_id": "r"},
-            {**_BODY, "request_id": "r"},
+            {"output": {**BODY, "usage": None}, "usage": USAGE, "request_id": "r"},
+            {**BODY, "request_id": "r"},
         ),
-        Example.untouched(
-            "a failure", [{"data": _BODY, "success": False}], kind="body"
-        ),
-        Example.untouched("a code", [{"data": _BODY, "code": 500}], kind="body"),
-        Example.untouched("no envelope", [{**_TEXT, "data": _BODY}], ended=False),
+        Example.untouched("a failure", [{"data": BODY, "success": False}], kind="body"),
+        Example.untouched("a code", [{"data": BODY, "code": 500}], kind="body"),
+        Example.untouched("no envelope", [{**TEXT, "data": BODY}], ended=False),
     )
 
     def edit(self, chunk: Chunk) -> bool:

@@ -3,13 +3,12 @@
 from ...chat.chunks.chunk import Chunk, is_flat
 from ...chat.flat_answer import is_wrapped, unwrap
 from ...chat.state.stream_state import Asked
-from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.fix import HI, Example, Fix, chunk, completion
 from ...repair.look import Finding
 
 _BARE = {key: each for key, each in chunk(None).items() if key != "choices"}
-_HI = {"role": "assistant", "content": "Hi"}
-_BODY = {key: each for key, each in completion(_HI).items() if key != "choices"}
-_CHOICE = {"index": 0, "message": _HI, "finish_reason": None}
+_BODY = {key: each for key, each in completion(HI).items() if key != "choices"}
+_CHOICE = {"index": 0, "message": HI, "finish_reason": None}
 _CALLS = {"tool_calls": [{"name": "f"}]}
 
 
@@ -45,7 +44,7 @@ class ChoicesFlat(Fix):
         Example(
             "calls beside a result",
             [{"result": {**_BODY, "response": "Hi"}, "success": True, **_CALLS}],
-            [{**_BODY, "choices": [{**_CHOICE, "message": {**_HI, **_CALLS}}]}],
+            [{**_BODY, "choices": [{**_CHOICE, "message": {**HI, **_CALLS}}]}],
             asked=Asked(),
             kind="body",
         ),

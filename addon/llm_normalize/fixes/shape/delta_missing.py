@@ -2,14 +2,12 @@
 
 from ...chat.chunks.chunk import Chunk, choices
 from ...chat.conversion import is_body
-from ...repair.fix import Example, Fix, chunk
+from ...repair.fix import STOP, Example, Fix
 from ...repair.look import Finding
-
-_STOP = chunk({}, finish="stop")
 
 
 def _with(delta: object) -> Chunk:
-    return {**_STOP, "choices": [{**_STOP["choices"][0], "delta": delta}]}
+    return {**STOP, "choices": [{**STOP["choices"][0], "delta": delta}]}
 
 
 class DeltaMissing(Fix):
@@ -25,17 +23,17 @@ class DeltaMissing(Fix):
         "https://github.com/antgroup/agentUniverse/issues/772",
     )
     examples = (
-        Example.of_event("null", _with(None), _STOP),
+        Example.of_event("null", _with(None), STOP),
         Example.of_event(
             "missing",
-            {**_STOP, "choices": [{"index": 0, "finish_reason": "stop"}]},
+            {**STOP, "choices": [{"index": 0, "finish_reason": "stop"}]},
             {
-                **_STOP,
+                **STOP,
                 "choices": [{"index": 0, "finish_reason": "stop", "delta": {}}],
             },
         ),
         Example.of_event("string", _with("Hi"), _with({"content": "Hi"})),
-        Example.untouched("there", [_STOP], ended=False),
+        Example.untouched("there", [STOP], ended=False),
     )
 
     def edit(self, chunk: Chunk) -> bool:

@@ -3,13 +3,11 @@
 from itertools import chain
 
 from ...chat.chunks.chunk import Chunk, choices
-from ...repair.fix import Example, Fix, calling, chunk, completion, head
+from ...repair.fix import BODY, HI, Example, Fix, calling, chunk, completion, head
 from ...repair.look import Finding
 from ...wire.json_text import Json
 
-_HI = {"role": "assistant", "content": "Hi"}
 _CALL = calling(head())
-_BODY = completion(_HI)
 
 
 class ElementNull(Fix):
@@ -27,20 +25,18 @@ class ElementNull(Fix):
     examples = (
         Example(
             "keep-alive",
-            [chunk(_HI), chunk(None, choices=[None])],
-            [chunk(_HI), chunk(None)],
+            [chunk(HI), chunk(None, choices=[None])],
+            [chunk(HI), chunk(None)],
             ended=False,
         ),
         Example.of_event(
             "beside a choice",
-            chunk(None, choices=[None, *chunk(_HI)["choices"]]),
-            chunk(_HI),
+            chunk(None, choices=[None, *chunk(HI)["choices"]]),
+            chunk(HI),
         ),
         Example.of_event("beside a call", chunk({"tool_calls": [None, head()]}), _CALL),
-        Example.of_body(
-            "body", completion(_HI, choices=[None, *_BODY["choices"]]), _BODY
-        ),
-        Example.untouched("none", [chunk(_HI), _CALL], ended=False),
+        Example.of_body("body", completion(HI, choices=[None, *BODY["choices"]]), BODY),
+        Example.untouched("none", [chunk(HI), _CALL], ended=False),
     )
 
     def edit(self, chunk: Chunk) -> bool:

@@ -3,10 +3,8 @@
 from ...chat.chunks.chunk import Chunk, choices, index_of
 from ...chat.chunks.chunk_content import is_empty_chunk
 from ...chat.errors.chunk_errors import take_errors
-from ...repair.fix import DONE, Example, Fix, chunk
+from ...repair.fix import DONE, TEXT, Example, Fix, chunk
 from ...repair.look import Finding
-
-_OPEN = chunk({"role": "assistant", "content": "Hi"})
 
 
 class EventEmpty(Fix):
@@ -22,11 +20,11 @@ class EventEmpty(Fix):
     handles = Finding.LEFT_EMPTY | Finding.LEFT_ERROR
     sources = ("https://github.com/coderGtm/yantra-app-launcher/issues/545",)
     examples = (
-        Example("empty", [_OPEN, chunk({})], [_OPEN], ended=False),
+        Example("empty", [TEXT, chunk({})], [TEXT], ended=False),
         Example.untouched("first of its choice", [chunk({})]),
-        Example.untouched("finish reason", [_OPEN, chunk({}, finish="stop"), DONE]),
-        Example.untouched("text", [_OPEN, chunk({"content": ""})]),
-        Example.untouched("something unknown", [_OPEN, chunk({}, timings=[1])]),
+        Example.untouched("finish reason", [TEXT, chunk({}, finish="stop"), DONE]),
+        Example.untouched("text", [TEXT, chunk({"content": ""})]),
+        Example.untouched("something unknown", [TEXT, chunk({}, timings=[1])]),
     )
 
     def edit(self, chunk: Chunk) -> list[Chunk] | None:

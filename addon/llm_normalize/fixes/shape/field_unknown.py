@@ -4,11 +4,10 @@ from ...chat.chunks.chunk import Chunk, calls, deltas, put_calls
 from ...chat.chunks.chunk_content import is_hollow
 from ...chat.chunks.openai_fields import ERROR, parts
 from ...chat.state.stream_state import Asked
-from ...repair.fix import Example, Fix, calling, chunk, completion, head
+from ...repair.fix import HI, Example, Fix, calling, chunk, completion, head
 from ...repair.look import Finding
 from ...wire.json_text import Json
 
-_HI = {"role": "assistant", "content": "Hi"}
 _STRICT = Asked(stream=True, strict=True)
 
 
@@ -27,8 +26,8 @@ class FieldUnknown(Fix):
     examples = (
         Example.of_event(
             "stream",
-            chunk({**_HI, "reasoning": "so"}, provider="Acme"),
-            chunk(_HI),
+            chunk({**HI, "reasoning": "so"}, provider="Acme"),
+            chunk(HI),
             asked=_STRICT,
         ),
         Example.of_event(
@@ -39,8 +38,8 @@ class FieldUnknown(Fix):
         ),
         Example(
             "body",
-            [completion(_HI, citations=["x"])],
-            [completion(_HI)],
+            [completion(HI, citations=["x"])],
+            [completion(HI)],
             asked=_STRICT,
             kind="body",
         ),
@@ -51,9 +50,9 @@ class FieldUnknown(Fix):
             asked=_STRICT,
             kind="error",
         ),
-        Example.untouched("not wanted", [chunk({**_HI, "reasoning": "so"})]),
+        Example.untouched("not wanted", [chunk({**HI, "reasoning": "so"})]),
         Example.untouched(
-            "own", [chunk({**_HI, "refusal": None}, service_tier=None)], asked=_STRICT
+            "own", [chunk({**HI, "refusal": None}, service_tier=None)], asked=_STRICT
         ),
     )
 

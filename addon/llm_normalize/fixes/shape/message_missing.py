@@ -1,10 +1,9 @@
 """No `message` in a choice of a body, or a `delta` in its place."""
 
 from ...chat.chunks.chunk import Chunk, choices
-from ...repair.fix import Example, Fix, completion
+from ...repair.fix import HI, Example, Fix, completion
 from ...wire.json_text import Json
 
-_HI = {"role": "assistant", "content": "Hi"}
 _BARE = {"index": 0, "finish_reason": "content_filter"}
 _NONE = {"role": "assistant", "content": ""}
 
@@ -23,25 +22,25 @@ class MessageMissing(Fix):
     examples = (
         Example.of_body(
             "filtered",
-            completion(_HI, choices=[_BARE]),
-            completion(_HI, choices=[{**_BARE, "message": _NONE}]),
+            completion(HI, choices=[_BARE]),
+            completion(HI, choices=[{**_BARE, "message": _NONE}]),
         ),
         Example.of_body(
             "delta",
-            completion(_HI, choices=[{**_BARE, "delta": _HI}]),
-            completion(_HI, choices=[{**_BARE, "message": _HI}]),
+            completion(HI, choices=[{**_BARE, "delta": HI}]),
+            completion(HI, choices=[{**_BARE, "message": HI}]),
         ),
         Example.of_body(
             "both",
-            completion(_HI, choices=[{**_BARE, "message": _HI, "delta": _NONE}]),
-            completion(_HI, choices=[{**_BARE, "message": _HI}]),
+            completion(HI, choices=[{**_BARE, "message": HI, "delta": _NONE}]),
+            completion(HI, choices=[{**_BARE, "message": HI}]),
         ),
         Example.of_body(
             "text alone",
-            completion(_HI, choices=[{**_BARE, "delta": "Hi"}]),
-            completion(_HI, choices=[{**_BARE, "message": _HI}]),
+            completion(HI, choices=[{**_BARE, "delta": "Hi"}]),
+            completion(HI, choices=[{**_BARE, "message": HI}]),
         ),
-        Example.untouched("there", [completion(_HI)], kind="body"),
+        Example.untouched("there", [completion(HI)], kind="body"),
     )
 
     def body(self, body: Chunk) -> bool:

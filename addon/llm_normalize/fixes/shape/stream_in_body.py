@@ -4,17 +4,23 @@ The repair is in `repair/engine/body.py`.
 """
 
 from ...chat.state.stream_state import Asked
-from ...repair.fix import DONE, USAGE, Example, Fix, Wire, chunk, completion, wire
+from ...repair.fix import (
+    BODY,
+    DONE,
+    HI,
+    STOP,
+    TEXT,
+    USAGE,
+    Example,
+    Fix,
+    Wire,
+    chunk,
+    wire,
+)
 
-_HI = {"role": "assistant", "content": "Hi"}
-_STREAM: Wire = [chunk(_HI), chunk({}, finish="stop"), chunk(None, usage=USAGE), DONE]
-_BODY = completion(_HI)
-_BODY["choices"][0] = {
-    "index": 0,
-    "message": _HI,
-    "logprobs": None,
-    "finish_reason": "stop",
-}
+_STREAM: Wire = [TEXT, STOP, chunk(None, usage=USAGE), DONE]
+_CHOICE = {"index": 0, "message": HI, "logprobs": None, "finish_reason": "stop"}
+_BODY = {**BODY, "choices": [_CHOICE]}
 _ERROR = {"error": {"message": "Busy", "type": "server_error"}}
 
 

@@ -1,7 +1,7 @@
 """`arguments` of a call as an object where OpenAI sends its text."""
 
-from ...chat.chunks.chunk import Chunk, functions, in_deltas, in_messages
-from ...repair.fix import Example, Fix, calling, chunk, completion, head
+from ...chat.chunks.chunk import Chunk, functions
+from ...repair.fix import Example, PartFix, calling, chunk, completion, head
 from ...repair.look import Finding
 from ...wire.json_text import dumps
 
@@ -9,7 +9,7 @@ _OBJECT = {**head(), "function": {"name": "f", "arguments": {"a": 1}}}
 _TEXT = head(0, '{"a":1}')
 
 
-class ToolCallArgumentsObject(Fix):
+class ToolCallArgumentsObject(PartFix):
     """Send the JSON as text."""
 
     name = "tool-call-arguments-object"
@@ -37,20 +37,12 @@ class ToolCallArgumentsObject(Fix):
         Example.untouched("null", [calling({"index": 0, "function": {"name": None}})]),
     )
 
-    def edit(self, chunk: Chunk) -> bool:
-        """Write the fragments' arguments as text."""
-        return in_deltas(chunk, _write)
-
-    def body(self, body: Chunk) -> bool:
-        """Write the calls' arguments as text."""
-        return in_messages(body, _write)
-
-
-def _write(part: Chunk) -> bool:
-    changed = False
-    for inner in functions(part):
-        arguments = inner.get("arguments")
-        if arguments is not None and not isinstance(arguments, str):
-            inner["arguments"] = dumps(arguments).decode()
-            changed = True
-    return changed
+    def part(self, part: Chunk) -> bool:
+        """Write the arguments as text."""
+        changed = False
+        for inner in functions(part):
+            arguments = inner.get("arguments")
+            if arguments is not None and not isinstance(arguments, str):
+                inner["arguments"] = dumps(arguments).decode()
+                changed = True
+        return changed

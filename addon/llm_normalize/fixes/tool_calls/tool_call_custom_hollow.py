@@ -1,7 +1,7 @@
 """An empty `custom` beside the `function` of a tool call."""
 
-from ...chat.chunks.chunk import Chunk, calls, change_all, in_deltas, in_messages
-from ...repair.fix import Example, Fix, calling, completion, head
+from ...chat.chunks.chunk import Chunk, calls, change_all
+from ...repair.fix import Example, PartFix, calling, completion, head
 from ...repair.look import Finding
 
 _HOLLOW = {"name": "", "input": ""}
@@ -12,7 +12,7 @@ _CALL = {
 }
 
 
-class ToolCallCustomHollow(Fix):
+class ToolCallCustomHollow(PartFix):
     """Leave the key out."""
 
     name = "tool-call-custom-hollow"
@@ -40,17 +40,9 @@ class ToolCallCustomHollow(Fix):
         ),
     )
 
-    def edit(self, chunk: Chunk) -> bool:
-        """Drop the key from the fragments."""
-        return in_deltas(chunk, _drop_all)
-
-    def body(self, body: Chunk) -> bool:
+    def part(self, part: Chunk) -> bool:
         """Drop the key from the calls."""
-        return in_messages(body, _drop_all)
-
-
-def _drop_all(part: Chunk) -> bool:
-    return change_all(_drop, calls(part))
+        return change_all(_drop, calls(part))
 
 
 def _drop(call: Chunk) -> bool:

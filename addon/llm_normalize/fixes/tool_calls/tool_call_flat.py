@@ -1,7 +1,7 @@
 """Tool calls without `function`: `name` and `arguments` stand beside `id`."""
 
-from ...chat.chunks.chunk import Chunk, calls, change_all, in_deltas, in_messages
-from ...repair.fix import Example, Fix, calling, chunk, completion
+from ...chat.chunks.chunk import Chunk, calls, change_all
+from ...repair.fix import Example, PartFix, calling, chunk, completion
 from ...repair.look import Finding
 
 _CALL = {"index": 0, "id": "call_0", "type": "function"}
@@ -10,7 +10,7 @@ _FLAT = {**_CALL, **_INNER}
 _RIGHT = {**_CALL, "function": _INNER}
 
 
-class ToolCallFlat(Fix):
+class ToolCallFlat(PartFix):
     """Put them into `function`; a call that is not a list becomes one."""
 
     name = "tool-call-flat"
@@ -39,20 +39,12 @@ class ToolCallFlat(Fix):
         ),
     )
 
-    def edit(self, chunk: Chunk) -> bool:
-        """Repair the deltas."""
-        return in_deltas(chunk, _repair)
-
-    def body(self, body: Chunk) -> bool:
-        """Repair the messages."""
-        return in_messages(body, _repair)
-
-
-def _repair(part: Chunk) -> bool:
-    lone = isinstance(part.get("tool_calls"), dict)
-    if lone:
-        part["tool_calls"] = [part["tool_calls"]]
-    return change_all(_enclose, calls(part)) or lone
+    def part(self, part: Chunk) -> bool:
+        """Put what belongs to a function into one."""
+        lone = isinstance(part.get("tool_calls"), dict)
+        if lone:
+            part["tool_calls"] = [part["tool_calls"]]
+        return change_all(_enclose, calls(part)) or lone
 
 
 def _enclose(call: Chunk) -> bool:

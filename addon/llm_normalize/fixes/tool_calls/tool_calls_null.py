@@ -1,11 +1,11 @@
 """`tool_calls` or `function_call` is null, or an empty list, where there is no call."""
 
-from ...chat.chunks.chunk import Chunk, in_deltas, in_messages
-from ...repair.fix import Example, Fix, calling, chunk, completion, head
+from ...chat.chunks.chunk import Chunk
+from ...repair.fix import Example, PartFix, calling, chunk, completion, head
 from ...repair.look import Finding
 
 
-class ToolCallsNull(Fix):
+class ToolCallsNull(PartFix):
     """Leave the keys out where there is no call, as OpenAI does."""
 
     name = "tool-calls-null"
@@ -37,19 +37,13 @@ class ToolCallsNull(Fix):
         Example.untouched("call", [calling(head())], ended=False),
     )
 
-    def edit(self, chunk: Chunk) -> bool:
-        """Drop the keys from the deltas."""
-        return in_deltas(chunk, _drop)
-
-    def body(self, body: Chunk) -> bool:
-        """Drop the keys from the messages."""
-        return in_messages(body, _drop)
-
-
-def _drop(part: Chunk) -> bool:
-    empty = [
-        key for key in ("tool_calls", "function_call") if key in part and not part[key]
-    ]
-    for key in empty:
-        del part[key]
-    return bool(empty)
+    def part(self, part: Chunk) -> bool:
+        """Drop the keys."""
+        empty = [
+            key
+            for key in ("tool_calls", "function_call")
+            if key in part and not part[key]
+        ]
+        for key in empty:
+            del part[key]
+        return bool(empty)

@@ -4,11 +4,9 @@ The repair is in `repair/machine/usage.py`.
 """
 
 from ...chat.state.stream_state import Asked
-from ...repair.fix import DONE, USAGE, Example, Fix, chunk
+from ...repair.fix import DONE, STOP, TEXT, USAGE, Example, Fix, chunk
 
-_A = chunk({"role": "assistant", "content": "Hi"})
 _B = chunk({"role": "assistant", "content": "Ho"}, index=1)
-_STOP_A = chunk({}, finish="stop")
 _STOP_B = chunk({}, finish="stop", index=1)
 _USAGE = chunk(None, usage=USAGE)
 _SOME = chunk(None, usage={**USAGE, "total_tokens": 4})
@@ -26,11 +24,11 @@ class UsageEarly(Fix):
     examples = (
         Example(
             "one for each choice",
-            [_A, _B, _STOP_A, _SOME, _STOP_B, _USAGE, DONE],
-            [_A, _B, _STOP_A, _STOP_B, _USAGE, DONE],
+            [TEXT, _B, STOP, _SOME, _STOP_B, _USAGE, DONE],
+            [TEXT, _B, STOP, _STOP_B, _USAGE, DONE],
             asked=_TWO,
         ),
         Example.untouched(
-            "last", [_A, _B, _STOP_A, _STOP_B, _USAGE], asked=_TWO, ended=False
+            "last", [TEXT, _B, STOP, _STOP_B, _USAGE], asked=_TWO, ended=False
         ),
     )

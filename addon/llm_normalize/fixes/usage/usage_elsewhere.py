@@ -2,10 +2,9 @@
 
 from ...chat.chunks.chunk import Chunk, usage_of
 from ...chat.conversion import counts
-from ...repair.fix import DONE, USAGE, Example, Fix, chunk
+from ...repair.fix import DONE, TEXT, USAGE, Example, Fix, chunk
 from ...repair.look import Finding
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
 _STOP = chunk({}, finish="stop", x_groq={"id": "req_1", "usage": USAGE})
 
 
@@ -25,20 +24,20 @@ class UsageElsewhere(Fix):
     examples = (
         Example(
             "stream",
-            [_TEXT, _STOP, DONE],
-            [_TEXT, {**_STOP, "usage": USAGE}, DONE],
+            [TEXT, _STOP, DONE],
+            [TEXT, {**_STOP, "usage": USAGE}, DONE],
         ),
         Example(
             "beside an invalid usage",
-            [_TEXT, {**_STOP, "usage": True}, DONE],
-            [_TEXT, {**_STOP, "usage": USAGE}, DONE],
+            [TEXT, {**_STOP, "usage": True}, DONE],
+            [TEXT, {**_STOP, "usage": USAGE}, DONE],
         ),
         Example(
             "beside zeros",
-            [_TEXT, {**_STOP, "usage": dict.fromkeys(USAGE, 0)}, DONE],
-            [_TEXT, {**_STOP, "usage": USAGE}, DONE],
+            [TEXT, {**_STOP, "usage": dict.fromkeys(USAGE, 0)}, DONE],
+            [TEXT, {**_STOP, "usage": USAGE}, DONE],
         ),
-        Example.untouched("both", [_TEXT, {**_STOP, "usage": USAGE}, DONE]),
+        Example.untouched("both", [TEXT, {**_STOP, "usage": USAGE}, DONE]),
         Example.untouched("none", [chunk({"content": "Hi"}, x_groq={"id": "req_1"})]),
     )
 

@@ -2,11 +2,8 @@
 
 from ...chat.chunks.chunk import Chunk
 from ...chat.state.stream_state import Asked
-from ...repair.fix import USAGE, Example, Fix, chunk, completion
+from ...repair.fix import HI, TEXT, USAGE, Example, Fix, chunk, completion
 from ...repair.look import Finding
-
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
-_HI = {"role": "assistant", "content": "Hi"}
 
 
 class UsageEmpty(Fix):
@@ -22,16 +19,16 @@ class UsageEmpty(Fix):
         "https://github.com/zed-industries/zed/issues/43613",
     )
     examples = (
-        Example.of_event("empty", {**_TEXT, "usage": {}}, _TEXT),
+        Example.of_event("empty", {**TEXT, "usage": {}}, TEXT),
         Example.of_event(
             "asked for",
-            {**_TEXT, "usage": {}},
-            {**_TEXT, "usage": None},
+            {**TEXT, "usage": {}},
+            {**TEXT, "usage": None},
             asked=Asked(stream=True, usage=True),
         ),
-        Example("nulls", [{**_TEXT, "usage": {"total_tokens": None}}], [_TEXT]),
-        Example.of_body("body", completion(_HI, usage={}), completion(_HI, usage=None)),
-        Example.untouched("null", [{**_TEXT, "usage": None}]),
+        Example("nulls", [{**TEXT, "usage": {"total_tokens": None}}], [TEXT]),
+        Example.of_body("body", completion(HI, usage={}), completion(HI, usage=None)),
+        Example.untouched("null", [{**TEXT, "usage": None}]),
         Example.untouched("figures", [chunk({}, finish="stop", usage=USAGE)]),
     )
 

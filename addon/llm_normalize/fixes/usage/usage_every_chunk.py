@@ -4,12 +4,10 @@ The repair is in `repair/machine/usage.py`.
 """
 
 from ...chat.state.stream_state import Asked
-from ...repair.fix import DONE, USAGE, Example, Fix, chunk
+from ...repair.fix import DONE, STOP, TEXT, USAGE, Example, Fix, chunk
 
 _SOME = {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4}
 _ZEROS = dict.fromkeys(USAGE, 0)
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
-_STOP = chunk({}, finish="stop")
 _LAST = chunk(None, usage=USAGE)
 _ASKED = Asked(stream=True, usage=True)
 
@@ -32,31 +30,31 @@ class UsageEveryChunk(Fix):
     examples = (
         Example(
             "asked for",
-            [{**_TEXT, "usage": _SOME}, _STOP, _LAST, DONE],
-            [{**_TEXT, "usage": None}, _STOP, _LAST, DONE],
+            [{**TEXT, "usage": _SOME}, STOP, _LAST, DONE],
+            [{**TEXT, "usage": None}, STOP, _LAST, DONE],
             asked=_ASKED,
         ),
         Example(
             "asked for, and no last chunk",
-            [{**_TEXT, "usage": USAGE}, _STOP, DONE],
-            [{**_TEXT, "usage": None}, _STOP, _LAST, DONE],
+            [{**TEXT, "usage": USAGE}, STOP, DONE],
+            [{**TEXT, "usage": None}, STOP, _LAST, DONE],
             asked=_ASKED,
         ),
         Example(
             "not asked for",
-            [{**_TEXT, "usage": _SOME}, {**_STOP, "usage": USAGE}, DONE],
-            [_TEXT, _STOP, DONE],
+            [{**TEXT, "usage": _SOME}, {**STOP, "usage": USAGE}, DONE],
+            [TEXT, STOP, DONE],
         ),
         Example(
             "not asked for, once",
-            [{**_TEXT, "usage": USAGE}, _STOP, DONE],
-            [_TEXT, {**_STOP, "usage": USAGE}, DONE],
+            [{**TEXT, "usage": USAGE}, STOP, DONE],
+            [TEXT, {**STOP, "usage": USAGE}, DONE],
         ),
         Example(
             "not asked for, with zeros before",
-            [{**_TEXT, "usage": _ZEROS}, {**_STOP, "usage": USAGE}, DONE],
-            [_TEXT, {**_STOP, "usage": USAGE}, DONE],
+            [{**TEXT, "usage": _ZEROS}, {**STOP, "usage": USAGE}, DONE],
+            [TEXT, {**STOP, "usage": USAGE}, DONE],
         ),
-        Example.untouched("last chunk", [_TEXT, _STOP, _LAST, DONE], asked=_ASKED),
-        Example.untouched("with the finish", [_TEXT, {**_STOP, "usage": USAGE}, DONE]),
+        Example.untouched("last chunk", [TEXT, STOP, _LAST, DONE], asked=_ASKED),
+        Example.untouched("with the finish", [TEXT, {**STOP, "usage": USAGE}, DONE]),
     )

@@ -1,12 +1,10 @@
 """Null in place of a figure within usage."""
 
 from ...chat.chunks.chunk import COUNTS, Chunk
-from ...repair.fix import USAGE, Example, Fix, chunk, completion
+from ...repair.fix import HI, TEXT, USAGE, Example, Fix, chunk, completion
 from ...repair.look import Finding
 from ...wire.json_text import Json
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
-_HI = {"role": "assistant", "content": "Hi"}
 _CACHED = {"cached_tokens": 3}
 _COUNTS = frozenset(COUNTS)
 
@@ -28,23 +26,23 @@ class UsageFigureNull(Fix):
         Example(
             "in details",
             [
-                _TEXT,
+                TEXT,
                 _end(prompt_tokens_details={**_CACHED, "cache_write_tokens": None}),
             ],
-            [_TEXT, _end(prompt_tokens_details=_CACHED)],
+            [TEXT, _end(prompt_tokens_details=_CACHED)],
         ),
         Example(
             "whole details",
-            [_TEXT, _end(prompt_tokens_details=None)],
-            [_TEXT, _end()],
+            [TEXT, _end(prompt_tokens_details=None)],
+            [TEXT, _end()],
         ),
         Example.of_body(
             "body",
-            completion(_HI, usage={**USAGE, "cost_details": {"upstream": None}}),
-            completion(_HI, usage={**USAGE, "cost_details": {}}),
+            completion(HI, usage={**USAGE, "cost_details": {"upstream": None}}),
+            completion(HI, usage={**USAGE, "cost_details": {}}),
         ),
-        Example.untouched("figures", [_TEXT, _end(prompt_tokens_details=_CACHED)]),
-        Example.untouched("no usage", [{**_TEXT, "usage": None}]),
+        Example.untouched("figures", [TEXT, _end(prompt_tokens_details=_CACHED)]),
+        Example.untouched("no usage", [{**TEXT, "usage": None}]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

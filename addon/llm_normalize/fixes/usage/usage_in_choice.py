@@ -1,13 +1,10 @@
 """`usage` in a choice instead of in the chunk."""
 
 from ...chat.chunks.chunk import Chunk, choices, usage_of
-from ...repair.fix import DONE, USAGE, Example, Fix, chunk, completion
+from ...repair.fix import BODY, DONE, TEXT, USAGE, Example, Fix, chunk
 from ...repair.look import Finding
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
-_HI = {"role": "assistant", "content": "Hi"}
-_BODY = completion(_HI)
-_BARE = {key: value for key, value in _BODY.items() if key != "usage"}
+_BARE = {key: value for key, value in BODY.items() if key != "usage"}
 
 
 class UsageInChoice(Fix):
@@ -25,17 +22,15 @@ class UsageInChoice(Fix):
     examples = (
         Example(
             "stream",
-            [_TEXT, chunk({}, finish="stop", choice={"usage": USAGE}), DONE],
-            [_TEXT, chunk({}, finish="stop", usage=USAGE), DONE],
+            [TEXT, chunk({}, finish="stop", choice={"usage": USAGE}), DONE],
+            [TEXT, chunk({}, finish="stop", usage=USAGE), DONE],
         ),
         Example.of_body(
             "body",
-            {**_BARE, "choices": [{**_BODY["choices"][0], "usage": USAGE}]},
-            _BODY,
+            {**_BARE, "choices": [{**BODY["choices"][0], "usage": USAGE}]},
+            BODY,
         ),
-        Example.untouched(
-            "there", [_TEXT, chunk({}, finish="stop", usage=USAGE), DONE]
-        ),
+        Example.untouched("there", [TEXT, chunk({}, finish="stop", usage=USAGE), DONE]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

@@ -1,10 +1,9 @@
 """An answer as one body, without usage."""
 
 from ...chat.chunks.chunk import Chunk, choices
-from ...repair.fix import USAGE, Example, Fix, completion
+from ...repair.fix import HI, USAGE, Example, Fix, completion
 
-_MESSAGE = {"role": "assistant", "content": "Hi"}
-_BARE = {key: value for key, value in completion(_MESSAGE).items() if key != "usage"}
+_BARE = {key: value for key, value in completion(HI).items() if key != "usage"}
 _ZEROS = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 
 

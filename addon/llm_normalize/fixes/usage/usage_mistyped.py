@@ -3,13 +3,11 @@
 from collections.abc import Iterable
 
 from ...chat.chunks.chunk import Chunk
-from ...repair.fix import DONE, USAGE, Example, Fix, chunk, completion
+from ...repair.fix import DONE, HI, TEXT, USAGE, Example, Fix, chunk, completion
 from ...repair.look import Finding
 from ...wire.json_text import Number, whole_number
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
 _WORDS = {**USAGE, "prompt_tokens": "3"}
-_HI = {"role": "assistant", "content": "Hi"}
 _KINDS = ("prompt", "completion", "total", "input", "output")
 _COUNTS = tuple(f"{kind}_tokens" for kind in _KINDS)
 _DETAILS = {
@@ -38,15 +36,15 @@ class UsageMistyped(Fix):
     examples = (
         Example(
             "text",
-            [_TEXT, chunk({}, finish="stop", usage=_WORDS), DONE],
-            [_TEXT, chunk({}, finish="stop", usage=USAGE), DONE],
+            [TEXT, chunk({}, finish="stop", usage=_WORDS), DONE],
+            [TEXT, chunk({}, finish="stop", usage=USAGE), DONE],
         ),
         Example.of_body(
             "fraction",
-            completion(_HI, usage={**USAGE, "prompt_tokens": Number("3.0")}),
-            completion(_HI, usage=USAGE),
+            completion(HI, usage={**USAGE, "prompt_tokens": Number("3.0")}),
+            completion(HI, usage=USAGE),
         ),
-        Example.untouched("whole", [_TEXT, chunk({}, finish="stop", usage=USAGE)]),
+        Example.untouched("whole", [TEXT, chunk({}, finish="stop", usage=USAGE)]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

@@ -1,11 +1,9 @@
 """Usage without one of its three counts."""
 
 from ...chat.chunks.chunk import COUNTS, Chunk
-from ...repair.fix import DONE, USAGE, Example, Fix, chunk, completion
+from ...repair.fix import DONE, HI, TEXT, USAGE, Example, Fix, chunk, completion
 from ...repair.look import Finding
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
-_HI = {"role": "assistant", "content": "Hi"}
 _SOME = {"prompt_tokens": 3, "completion_tokens": 2}
 _OTHER = {"input_tokens": 3, "output_tokens": 2}
 
@@ -27,21 +25,21 @@ class UsagePartial(Fix):
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
     examples = (
-        Example("no total", [_TEXT, _end(_SOME), DONE], [_TEXT, _end(USAGE), DONE]),
+        Example("no total", [TEXT, _end(_SOME), DONE], [TEXT, _end(USAGE), DONE]),
         Example(
             "other names",
-            [_TEXT, _end(_OTHER), DONE],
-            [_TEXT, _end({**_OTHER, **USAGE}), DONE],
+            [TEXT, _end(_OTHER), DONE],
+            [TEXT, _end({**_OTHER, **USAGE}), DONE],
         ),
         Example.of_body(
             "total alone",
-            completion(_HI, usage={"total_tokens": 5}),
+            completion(HI, usage={"total_tokens": 5}),
             completion(
-                _HI,
+                HI,
                 usage={"total_tokens": 5, "prompt_tokens": 0, "completion_tokens": 0},
             ),
         ),
-        Example.untouched("whole", [_TEXT, _end(USAGE), DONE]),
+        Example.untouched("whole", [TEXT, _end(USAGE), DONE]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

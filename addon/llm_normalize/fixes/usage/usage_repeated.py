@@ -4,10 +4,8 @@ The repair is in `repair/machine/usage.py`.
 """
 
 from ...chat.state.stream_state import Asked
-from ...repair.fix import DONE, USAGE, Example, Fix, chunk
+from ...repair.fix import DONE, STOP, TEXT, USAGE, Example, Fix, chunk
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
-_STOP = chunk({}, finish="stop")
 _USAGE = chunk(None, usage=USAGE)
 _ASKED = Asked(stream=True, usage=True)
 
@@ -23,9 +21,9 @@ class UsageRepeated(Fix):
     examples = (
         Example(
             "twice",
-            [_TEXT, _STOP, _USAGE, _USAGE, DONE],
-            [_TEXT, _STOP, _USAGE, DONE],
+            [TEXT, STOP, _USAGE, _USAGE, DONE],
+            [TEXT, STOP, _USAGE, DONE],
             asked=_ASKED,
         ),
-        Example.untouched("once", [_TEXT, _STOP, _USAGE, DONE], asked=_ASKED),
+        Example.untouched("once", [TEXT, STOP, _USAGE, DONE], asked=_ASKED),
     )

@@ -4,10 +4,8 @@ The repair is in `repair/machine/usage.py`.
 """
 
 from ...chat.state.stream_state import Asked
-from ...repair.fix import DONE, USAGE, Example, Fix, chunk
+from ...repair.fix import DONE, STOP, TEXT, USAGE, Example, Fix, chunk
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
-_STOP = chunk({}, finish="stop")
 _USAGE = chunk(None, usage=USAGE)
 
 
@@ -30,13 +28,13 @@ class UsageUnasked(Fix):
     examples = (
         Example(
             "unasked",
-            [_TEXT, _STOP, _USAGE, DONE],
-            [_TEXT, {**_STOP, "usage": USAGE}, DONE],
+            [TEXT, STOP, _USAGE, DONE],
+            [TEXT, {**STOP, "usage": USAGE}, DONE],
         ),
         Example.untouched(
             "asked for",
-            [_TEXT, _STOP, _USAGE, DONE],
+            [TEXT, STOP, _USAGE, DONE],
             asked=Asked(stream=True, usage=True),
         ),
-        Example.untouched("none", [_TEXT, _STOP, DONE]),
+        Example.untouched("none", [TEXT, STOP, DONE]),
     )

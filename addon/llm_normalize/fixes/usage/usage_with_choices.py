@@ -4,10 +4,8 @@ The repair is in `repair/machine/usage.py`.
 """
 
 from ...chat.state.stream_state import Asked
-from ...repair.fix import DONE, USAGE, Example, Fix, chunk
+from ...repair.fix import DONE, STOP, TEXT, USAGE, Example, Fix, chunk
 
-_TEXT = chunk({"role": "assistant", "content": "Hi"})
-_STOP = chunk({}, finish="stop")
 _ASKED = Asked(stream=True, usage=True)
 
 
@@ -28,15 +26,15 @@ class UsageWithChoices(Fix):
     examples = (
         Example(
             "on the finish",
-            [_TEXT, {**_STOP, "usage": USAGE}, DONE],
-            [_TEXT, {**_STOP, "usage": None}, chunk(None, usage=USAGE), DONE],
+            [TEXT, {**STOP, "usage": USAGE}, DONE],
+            [TEXT, {**STOP, "usage": None}, chunk(None, usage=USAGE), DONE],
             asked=_ASKED,
         ),
         Example.untouched(
             "in its own chunk",
-            [_TEXT, _STOP, chunk(None, usage=USAGE)],
+            [TEXT, STOP, chunk(None, usage=USAGE)],
             asked=_ASKED,
             ended=False,
         ),
-        Example.untouched("not asked for", [_TEXT, {**_STOP, "usage": USAGE}, DONE]),
+        Example.untouched("not asked for", [TEXT, {**STOP, "usage": USAGE}, DONE]),
     )

@@ -34,6 +34,7 @@ from typing import Any
 from ...chat.chunks.chunk import (
     Chunk,
     calls,
+    chunk_of,
     deltas,
     envelope_of,
     function,
@@ -306,8 +307,7 @@ class AssembledCalls(HoldingFix):
 
 def _alone(frame: Chunk, index: int, fragments: list[Chunk]) -> list[Chunk]:
     """Return the chunk in which *fragments* of choice *index* are sent, maybe in parts."""
-    choice = {"index": index, "delta": {"tool_calls": fragments}, "finish_reason": None}
-    chunk = {**frame, "choices": [choice]}
+    chunk = chunk_of(frame, index, {"tool_calls": fragments})
     return part_calls(chunk) or [chunk]
 
 

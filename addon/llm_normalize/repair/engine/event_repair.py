@@ -11,7 +11,7 @@ from ...chat.state.stream_state import Asked, Seen
 from ...wire.event_boundary import DONE, EVENT, LINES, MARKS
 from ...wire.json_text import Json, loads
 from ...wire.sse import Event, EventParser
-from ..look import Finding, is_text_alone
+from ..look import Finding
 from ..machine.machine import Machine
 from ..outcome import ChunkSender, EventRecord, Outcome, Outgoing
 from . import payload as payloads
@@ -57,16 +57,16 @@ class EventRepair:
         self._drops_comments = COMMENT in chain.names
         self.text: Outgoing | None = None
         """The last chunk of the event at hand, if it is a text that went on at once."""
-        # What the event at hand says by OpenAI's framing, if that is not understood.
-        self._decoded: tuple[bytes, Json, Outcome] | None = None
 
     def event(self, record: EventRecord, event: Event) -> None:
         """Send what becomes of *event*, as part of *record*."""
+        seen = self._seen
+        self._parser.budget_left -= (len(seen.choices) + seen.calls) // 2
         if event.is_value and len(event.raw) > self.largest_body:
             self._pass(record, event.raw, Outcome.TOO_LARGE)
             return
-        self._seen.n, self._seen.is_value = event.n, event.is_value
-        self._decoded = self.text = None
+        seen.n, seen.is_value = event.n, event.is_value
+        self.text = None
         self.machine.state.cut = False  # the last block was followed after all
         payload = event.payload()
         if payload is not None:
@@ -207,14 +207,14 @@ class EventRepair:
             self.machine.words.drop()  # before what follows them counts as sent
         for outgoing in self._chain.run(record, value, payload, raw):
             self._send(record, outgoing)
-        self._decoded = None  # fixes have changed it
         return Outcome.UNDERSTOOD
 
     def _send(self, record: EventRecord, outgoing: Outgoing) -> None:
         """Send what the fixes have made, or hand it to the machine."""
         seen, chunk, found = self._seen, outgoing.chunk, outgoing.found
         self.text = None
-        if is_text_alone(found) and self.machine.lets_pass(outgoing):
+        is_alone = found & Finding.GOES_ON and not found & ~Finding.TEXT_ALONE
+        if is_alone and self.machine.lets_pass(outgoing):
             if found & Finding.ARGUMENTS:
                 seen.note(chunk)  # a text changes nothing there
             else:
@@ -237,7 +237,6 @@ class EventRepair:
         if payloads.is_failure(value, self._seen):
             self.flush(record.n - 1)
             self._error(Outgoing(record, value, raw))
-            self._decoded = None  # fixes have changed it
             return Outcome.UNDERSTOOD
         return None if payloads.is_answer(value, self._seen) else Outcome.NOT_A_CHUNK
 
@@ -248,10 +247,7 @@ class EventRepair:
             self._parser.budget_left -= cost
             if cost > MARKS // 2:
                 return None, Outcome.TOO_MANY
-        if self._decoded is None or self._decoded[0] != payload:
-            self._decoded = payload, *payloads.decode(payload)
-        _, value, outcome = self._decoded
-        return value, outcome
+        return payloads.decode(payload)
 
     def _error(self, outgoing: Outgoing) -> None:
         known = len(outgoing.record.fixes)
@@ -262,8 +258,6 @@ class EventRepair:
 
     def flush(self, n: int) -> None:
         """Send what fixes still hold after event *n*."""
-        if not self._chain.may_flush:
-            return
         record = EventRecord(n, None)
         self._drain(record, self._chain.flush(record), self.machine.chunk)
         if record.fixes:
@@ -276,9 +270,8 @@ class EventRepair:
 
         If *briefly*, only what is held no longer than 100 ms.
         """
-        if self._chain.may_end:
-            held = self._chain.end(record, indexes, briefly=briefly)
-            self._drain(record, held, self._sender.send)
+        held = self._chain.end(record, indexes, briefly=briefly)
+        self._drain(record, held, self._sender.send)
 
     def _drain(
         self,

@@ -89,8 +89,11 @@ class EventStream(ABC):
     # -- what an event means -----------------------------------------------------------
 
     @abstractmethod
-    def _repair(self, event: Event) -> None:
-        """Send what becomes of *event*."""
+    def _event(self, record: EventRecord, event: Event) -> None:
+        """Send what becomes of *event*, as part of *record*."""
+
+    def _learn(self, record: EventRecord) -> None:  # noqa: B027 - it saves time alone
+        """Remember what is around the text of the last event, if nothing waits."""
 
     @abstractmethod
     def _is_unread(self, text: bytes) -> bool:
@@ -100,8 +103,7 @@ class EventStream(ABC):
     def _pass_by(self, *, last: bool = False) -> None:
         """Let what waits go before a block that is too large; *last* at the end."""
 
-    @abstractmethod
-    def _join(self, record: EventRecord, data: bytes) -> None:
+    def _join(self, record: EventRecord, data: bytes) -> None:  # noqa: B027 - in few does anything
         """Add *data* to the end of *record*, of which something still waits."""
 
     @abstractmethod
@@ -112,8 +114,7 @@ class EventStream(ABC):
     def _conclude(self) -> None:
         """Send what is to be sent at a clean end."""
 
-    @abstractmethod
-    def _wait_no_more(self, silent: bool, last: bool) -> None:
+    def _wait_no_more(self, silent: bool, last: bool) -> None:  # noqa: B027 - as above
         """Send what has waited long enough, see `release`."""
 
     @property
@@ -361,6 +362,27 @@ class EventStream(ABC):
             self._due = b""
         else:
             self._repair(event)
+
+    def _repair(self, event: Event) -> None:
+        """Send what becomes of *event*, which nothing knows."""
+        output = self.output
+        if output.last is not None:
+            output.settle()
+        self._rests = False
+        self._parser.budget_left -= EVENT
+        record = EventRecord(event.n, event.raw)
+        output.open_record(record)
+        if self._broken:
+            output.emit(record, event.raw)
+        else:
+            try:
+                self._event(record, event)
+            except Exception:
+                logger.exception(OVER, self.label)
+                self._fail()
+        self._due = b""
+        output.close_record(record)
+        self._learn(record)
 
     def _comments(self, item: Comments) -> None:
         """Send a bare newline for each comment, now: nothing else depends on them."""

@@ -60,8 +60,6 @@ class Chain:
         self._asked, self._seen, self._label = asked, seen, label
         self._plan = plan_of(fixes)
         self._made: dict[type[Fix], Fix | None] = {}  # None where one is off
-        self.may_flush = False
-        """Whether one may hold data until the stream's end."""
         self._holding: dict[type[Fix], HoldingFix] = {}  # of those that are made
         self._asked_all = 0  # bits of those that are asked about each chunk
         self._due: list[tuple[Chunk, int, Sequence[str]]] = []  # flushed, and not drawn
@@ -96,21 +94,15 @@ class Chain:
             fix.on = self._plan.names
         if isinstance(fix, HoldingFix):
             self._holding[kind] = fix
-            if kind in self._plan.flushing:
-                self.may_flush = True
-                if not fix.holds_calls:  # those wait for another call, or the end
-                    self._asked_all |= 1 << self._plan.place_of[kind]
+            if kind in self._plan.flushing and not fix.holds_calls:
+                # The others wait for another call, or the end.
+                self._asked_all |= 1 << self._plan.place_of[kind]
         return fix
 
     @property
     def waits(self) -> bool:
         """Whether a fix holds anything of a choice back."""
         return any(each.waiting is not None for each in self._holding.values())
-
-    @property
-    def may_end(self) -> bool:
-        """Whether a fix may hold anything until the end of a choice."""
-        return self.may_flush or self.waits
 
     @property
     def waiting_briefly(self) -> list[object]:
@@ -145,11 +137,8 @@ class Chain:
         words = str(loads(b'"%b"' % text))
         index, keys = self._text
         for fix in self.readers:
-            try:
-                if fix.reads(index, keys, words):
-                    return True
-            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
-                self._turn_off(type(fix), error)
+            if self._called(fix, fix.reads, index, keys, words):
+                return True
         readers = self.readers
         self.readers = [each for each in readers if not each.watched.isdisjoint(keys)]
         return False
@@ -160,11 +149,7 @@ class Chain:
         for fix in self._on(self._plan.framing):
             framed: list[Event] = []
             for each in events:
-                try:
-                    made = fix.event(each)
-                except Exception as error:  # noqa: BLE001 - a fix may fail in any way
-                    self._turn_off(type(fix), error)
-                    made = None
+                made = self._called(fix, fix.event, each)
                 if made is None:
                     framed.append(each)
                 else:
@@ -176,11 +161,7 @@ class Chain:
     def unread(self, record: EventRecord, event: Event) -> list[Event] | None:
         """The first fix's replacement of *event*, which is not understood, if any."""
         for fix in self._on(self._plan.unread):
-            try:
-                made = fix.unread(event)
-            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
-                self._turn_off(type(fix), error)
-                continue
+            made = self._called(fix, fix.unread, event)
             if made is not None:
                 record.fixed(fix.name)
                 return made
@@ -227,7 +208,7 @@ class Chain:
         """
         return self._send_held(
             record,
-            self._plan.ending,
+            self._plan.holding,
             lambda fix: [] if briefly and fix.holds_calls else fix.end(indexes),
         )
 
@@ -242,7 +223,7 @@ class Chain:
             if fix is None:
                 continue
             place = self._plan.place_of[kind]
-            for part in self._held(fix, held):
+            for part in self._called(fix, held, fix) or ():
                 self._due.append((part, place, fix.repaired))
             # A fix behind it may hold what it lets go: that one is asked after this.
             if self._due:
@@ -262,16 +243,6 @@ class Chain:
             yield from [] if drawn is None else [drawn]
             yield from rest
 
-    def _held(
-        self, fix: HoldingFix, held: Callable[[HoldingFix], list[Chunk]]
-    ) -> list[Chunk]:
-        """The chunks that *fix* still holds."""
-        try:
-            return held(fix)
-        except Exception as error:  # noqa: BLE001 - a fix may fail in any way
-            self._turn_off(type(fix), error)
-            return []
-
     def undo(self, n: int, *more: HoldingFix) -> None:
         """Let the fixes, and *more*, hold nothing of event *n*, the last.
 
@@ -280,10 +251,7 @@ class Chain:
         received = self._seen.received
         self._seen.received = {key: at for key, at in received.items() if at != n}
         for fix in (*self._holding.values(), *more):
-            try:
-                fix.undo(n)
-            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
-                self._turn_off(type(fix), error)
+            self._called(fix, fix.undo, n)
 
     def _draw(
         self,
@@ -356,14 +324,12 @@ class Chain:
         if reread is not None:
             self.undo(record.n, *([fix] if isinstance(fix, HoldingFix) else []))
             record.fixes.clear()
-        rest: list[Chunk] = []
         if isinstance(fix, HoldingFix):
-            rest = self._held(fix, lambda fix: [*fix.flush(), *fix.end(None)])
-        if isinstance(fix, HoldingFix) and rest:
-            record.fixed(*fix.repaired)
-            place = self._plan.place_of[type(fix)]
-            todo: _Todo = [(each, place, None) for each in reversed(rest)]
-            yield from self._draw(record, todo, None, b"")
+            rest = self._called(fix, lambda: [*fix.flush(), *fix.end(None)])
+            if rest:
+                record.fixed(*fix.repaired)
+                todo = _made(rest, self._plan.place_of[type(fix)])
+                yield from self._draw(record, todo, None, b"")
         if reread is not None:
             yield Outgoing(record, loads(reread), raw)
         return reread is not None
@@ -371,12 +337,7 @@ class Chain:
     def ride(self, outgoing: Outgoing) -> None:
         """Apply the fixes that ride on others to a chunk that was changed after all."""
         for fix in self._on(self._plan.riders):
-            try:
-                changed = fix.edit(outgoing.chunk)
-            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
-                self._turn_off(type(fix), error)
-                continue
-            if changed:
+            if self._called(fix, fix.edit, outgoing.chunk):
                 outgoing.record.fixed(fix.name)
 
     def body(self, record: EventRecord, body: Chunk) -> bool:
@@ -408,15 +369,21 @@ class Chain:
             is_object = isinstance(value, dict)
             status = status_of(value) if is_object else HTTPStatus.INTERNAL_SERVER_ERROR
         for fix in self._on(self._plan.errors):
-            try:
-                made = fix.error(value, status)
-            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
-                self._turn_off(type(fix), error)
-                continue
+            made = self._called(fix, fix.error, value, status)
             if made is not None:
                 value = made
                 record.fixed(fix.name)
         return value
+
+    def _called[**Of, T](
+        self, fix: Fix, act: Callable[Of, T], *of: Of.args, **more: Of.kwargs
+    ) -> T | None:
+        """Return what *act*, of a *fix*, returns; None if it fails, which turns that off."""
+        try:
+            return act(*of, **more)
+        except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+            self._turn_off(type(fix), error)
+            return None
 
     def _turn_off(self, kind: type[Fix], error: Exception) -> None:
         if kind in self._made and self._made[kind] is None:

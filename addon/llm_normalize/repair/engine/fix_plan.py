@@ -35,11 +35,10 @@ class FixPlan:
         """Those that act on what a repair leaves: on what the machine changes, too."""
         self.bodies = those("body")
         self.errors = those("error")
-        holding = [each for each in self.edits if issubclass(each, HoldingFix)]
-        self.of_held_data = frozenset(each.name for each in holding) | {*QUIRKS}
+        self.holding = [x for x in self.edits if issubclass(x, HoldingFix)]
+        self.of_held_data = frozenset(each.name for each in self.holding) | {*QUIRKS}
         """The names of the fixes that may put into an event what they held."""
-        self.flushing = [x for x in holding if x.flush is not HoldingFix.flush]
-        self.ending = [x for x in holding if x.end is not HoldingFix.end]
+        self.flushing = [x for x in self.holding if x.flush is not HoldingFix.flush]
         # Streams differ little in what is found; a hostile one forgets what others found.
         self.handling = functools.lru_cache(maxsize=1024)(self._handling)
         """Returns the places, as bits, of the fixes that handle what was found."""

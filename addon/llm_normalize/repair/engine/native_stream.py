@@ -9,22 +9,19 @@ is: it may have begun, or ended, anything.
 Nothing waits, but for a body in the place of the stream: it is whole at its end.
 """
 
-import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from ...chat.chunks.chunk import Tokens
-from ...wire.event_boundary import DONE, EVENT
+from ...wire.event_boundary import DONE
 from ...wire.json_text import dumps, is_broken, loads
 from ...wire.limits import MAX_EVENT
 from ...wire.sse import Event
 from ..outcome import EventRecord, Outcome
-from .event_stream import COMMENT, OVER, EventStream
+from .event_stream import COMMENT, EventStream
 from .output import Output
-
-logger = logging.getLogger(__name__)
 
 _EVENT_NAME = b"event"
 DONE_FIX = "done-foreign"
@@ -158,25 +155,8 @@ class NativeStream(EventStream):
         made = b"".join(written(*each) for each in events)
         return self.output.passed(made) if made else super().keep_alive()
 
-    def _repair(self, event: Event) -> None:
-        self._memory.forget()
-        if self.output.last is not None:
-            self.output.settle()
-        self._parser.budget_left -= EVENT
-        record = EventRecord(event.n, event.raw)
-        self.output.open_record(record)
-        if self._broken:
-            self.output.emit(record, event.raw)
-        else:
-            try:
-                self._event(record, event)
-            except Exception:
-                logger.exception(OVER, self.label)
-                self._fail()
-        self._due = b""
-        self.output.close_record(record)
-
     def _event(self, record: EventRecord, event: Event) -> None:
+        self._memory.forget()
         data = event.data or b""
         if data.strip() == DONE and self._reader.is_on(DONE_FIX):
             record.fixed(DONE_FIX)
@@ -246,12 +226,6 @@ class NativeStream(EventStream):
 
     def _pass_by(self, *, last: bool = False) -> None:
         self._broken = True
-
-    def _join(self, record: EventRecord, data: bytes) -> None:
-        """Nothing waits."""
-
-    def _wait_no_more(self, silent: bool, last: bool) -> None:
-        """Nothing waits."""
 
     @property
     def waiting(self) -> object:

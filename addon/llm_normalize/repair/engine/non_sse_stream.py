@@ -4,17 +4,12 @@ Its headers have been sent by then, so its status stays.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from typing import Any
 
 from ...chat.errors.failed_body import is_page_or_words
-from ...chat.state.stream_state import Asked
 from ...wire.json_text import dumps
 from ...wire.sse import BOM, encode
-from ..fix import Fix
 from ..outcome import EventRecord
-from .event_stream import Count
-from .fix_plan import FixPlan
-from .output import Output
 from .pipeline import Pipeline
 
 _MAX_HELD = 64 * 1024  # bytes that are held for the end
@@ -34,16 +29,8 @@ class NonSseStream(Pipeline):
     never held, because none starts like this.
     """
 
-    def __init__(
-        self,
-        asked: Asked,
-        fixes: Sequence[type[Fix]] | FixPlan,
-        on_record: Callable[[EventRecord], None],
-        label: str,
-        count: Count | None = None,
-        make_output: Callable[..., Output] = Output,
-    ) -> None:
-        super().__init__(asked, fixes, on_record, label, count, make_output)
+    def __init__(self, *of: Any, **more: Any) -> None:
+        super().__init__(*of, **more)
         self._words = b""
         self._is_ordinary = False
 

@@ -11,7 +11,6 @@ from functools import partial
 from ...chat.chunks.chunk import Tokens
 from ...chat.state.said_answer import GrowingText, SaidAnswer
 from ...chat.state.stream_state import Asked, Seen
-from ...wire.event_boundary import EVENT
 from ...wire.sse import Event
 from ..fix import Fix
 from ..outcome import EventRecord
@@ -178,26 +177,8 @@ class Pipeline(EventStream):
         held = [*self._chain.flush(record), *self._chain.end(record, None)]
         return self._machine.abandon() or bool(held)
 
-    def _repair(self, event: Event) -> None:
-        """Send what becomes of *event*, which nothing knows."""
-        if self.output.last is not None:
-            self.output.settle()
-        self._rests = False
-        seen = self.seen
-        self._parser.budget_left -= EVENT + (len(seen.choices) + seen.calls) // 2
-        record = EventRecord(event.n, event.raw)
-        self.output.open_record(record)
-        if self._broken:
-            self.output.emit(record, event.raw)
-        else:
-            try:
-                self.event_repair.event(record, event)
-            except Exception:
-                logger.exception(OVER, self.label)
-                self._fail()
-        self._due = b""
-        self.output.close_record(record)
-        self._learn(record)
+    def _event(self, record: EventRecord, event: Event) -> None:
+        self.event_repair.event(record, event)
 
     def _learn(self, record: EventRecord) -> None:
         """Remember what is around the text of the last event, if nothing waits."""

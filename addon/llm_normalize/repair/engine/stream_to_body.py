@@ -9,7 +9,7 @@ from ...chat.errors.chunk_errors import is_error
 from ...chat.errors.errors import lost
 from ...chat.state.stream_state import Asked
 from ...wire.event_boundary import DONE, EVENT
-from ...wire.json_text import Json, loads
+from ...wire.json_text import Json, value_in
 from ...wire.sse import Event, EventParser
 from ..fix import Fix
 from .pipeline import Pipeline
@@ -98,10 +98,7 @@ def error_in(data: bytes) -> Json | None:
             return None  # no event stream: a page, say
         payload = _payload(event).strip()
         if payload and payload != DONE:
-            try:
-                return loads(payload)
-            except (ValueError, RecursionError):
-                return payload.decode(errors="replace")
+            return value_in(payload, payload.decode(errors="replace"))
     return None
 
 
@@ -118,10 +115,7 @@ def _events(data: bytes) -> Iterator[Event]:
 def values_in(data: bytes) -> Iterator[Json]:
     """Yield the JSON values that the events in *data* bring, framed or not."""
     for event in _events(data):
-        try:
-            value = loads(_payload(event))
-        except (ValueError, RecursionError):
-            continue
+        value = value_in(_payload(event))
         if value is not None:
             yield value
 

@@ -14,13 +14,13 @@ It saves time and nothing else: without it every byte is sent the same.
 import re
 from dataclasses import dataclass, field
 
-from ...chat.chunks.chunk import Chunk
+from ...chat.chunks.chunk import REASONING, Chunk
 from ...wire.json_text import PLAIN, dumps
 from ..outcome import EventRecord
 from .payload import FEW
 
 _ONCE = 2  # parts around one place
-_KEYS = ("content", "reasoning_content", "reasoning")
+_KEYS = ("content", *REASONING)
 _values = re.compile(
     rb'"(?:content|reasoning|reasoning_content|reasoning_text|summary|text)" *+: *+'
     rb'(?!""|null|\[\]|\[\{)'
@@ -40,8 +40,8 @@ _is_as_written = re.compile(rb'(?:%b|\\["\\bfnrt])++' % _UNICODE).fullmatch
 
 _NUMBER = re.compile(
     rb'(?:(?<="sequence_number":)|(?<="sequence_number": ))(?:0|[1-9]\d{0,15})(?=[,}])'
-).finditer
-"""Finds the number of an event."""
+)
+"""The number of an event."""
 
 
 @dataclass(slots=True)  # not frozen: that would take three times as long to make
@@ -80,52 +80,18 @@ class Around:
         return text if not text.strip(PLAIN) or _is_as_written(text) else b""
 
 
-class _Numbered:
-    """The bytes around the text of an event that has a number, and of those behind it.
-
-    Args:
-        parts: The bytes.
-    """
-
-    __slots__ = ("_at", "_before", "_behind", "_number", "parts")
-
-    def __init__(self, parts: tuple[bytes, ...]) -> None:
-        self.parts = parts
-        found = [(at, each) for at, part in enumerate(parts) for each in _NUMBER(part)]
-        self._at, self._before, self._behind, self._number = -1, b"", b"", 0
-        if len(found) == 1:
-            self._at, number = found[0]
-            part = parts[self._at]
-            self._before, self._behind = part[: number.start()], part[number.end() :]
-            self._number = int(number[0])
-
-    @property
-    def counts(self) -> bool:
-        """Whether there is one number."""
-        return self._at >= 0
-
-    def count_on(self) -> None:
-        """Be what is around the text of the next one."""
-        if self._at >= 0:
-            self._number += 1
-            part = b"%b%d%b" % (self._before, self._number, self._behind)
-            self.parts = (*self.parts[: self._at], part, *self.parts[self._at + 1 :])
-
-
 class TextMemory:
     """What one stream remembers."""
 
     def __init__(self) -> None:
-        self._fixes: tuple[str, ...] = ()
         self.known: Around | None = None
         """What is around the text of the last event; None if it was more than a text."""
         self.keys: list[str] = []
         """The keys of that text in the delta."""
-        self._numbered: tuple[_Numbered, _Numbered] | None = None
 
     def forget(self) -> None:
         """Forget it: the next event is parsed."""
-        self.known = self._numbered = None
+        self.known = None
 
     def follow(self, record: EventRecord, words: str) -> None:
         """Learn from an event of which the next one differs in words and number alone.
@@ -142,22 +108,14 @@ class TextMemory:
             return
         if not received[0][:-1].rstrip().endswith(b":"):
             return  # it is a key that is spelled as the text is
-        one = _Numbered(received)
-        other = one if sent == received else _Numbered(sent)
-        self._numbered = (one, other) if one.counts or other.counts else None
-        self._fixes = tuple(record.fixes)
-        self.known = Around(received, sent, self._fixes)
+        self.known = Around(received, sent, tuple(record.fixes))
         self.count_on()
 
     def count_on(self) -> None:
         """Know what is around the text of the next event, if they have numbers."""
-        if self._numbered is None:
-            return
-        received, sent = self._numbered
-        received.count_on()
-        if sent is not received:
-            sent.count_on()
-        self.known = Around(received.parts, sent.parts, self._fixes)
+        if around := self.known:
+            received, sent = _counted_on(around.received), _counted_on(around.sent)
+            self.known = Around(received, sent, around.fixes)
 
     def learn(self, record: EventRecord, chunk: Chunk) -> None:
         """Learn from an event that was parsed and sent at once, while nothing waits.
@@ -167,6 +125,14 @@ class TextMemory:
             chunk: The chunk that was sent, with one choice that goes on with its text.
         """
         self.known, self.keys = _around(record, chunk) or (None, [])
+
+
+def _counted_on(parts: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """Return *parts* with the next number, if they have one."""
+    numbers = [int(number) for part in parts for number in _NUMBER.findall(part)]
+    if len(numbers) != 1:
+        return parts
+    return tuple(_NUMBER.sub(b"%d" % (numbers[0] + 1), part) for part in parts)
 
 
 def _around(record: EventRecord, chunk: Chunk) -> tuple[Around, list[str]] | None:
@@ -179,10 +145,10 @@ def _around(record: EventRecord, chunk: Chunk) -> tuple[Around, list[str]] | Non
         return None
     keys = [key for key in _KEYS if delta.get(key)]
     words = delta[keys[0]] if keys else None
-    if not isinstance(words, str) or any(delta[key] != words for key in keys):
+    if not isinstance(words, str):
         return None
-    if len(keys) > 1 and "content" in keys:
-        return None  # text and reasoning, each of which is stored
+    if len(keys) > 1 and ("content" in keys or any(delta[x] != words for x in keys)):
+        return None  # text and reasoning, each of which is stored, or two reasonings
     text = dumps(words)
     received, (after,) = _sides(raw, text), record.after
     sent = received if after == raw else _sides(after, text)
@@ -200,8 +166,9 @@ def _sides(data: bytes, text: bytes) -> tuple[bytes, ...]:
     begins = [found.end() for found in _values(data)]
     if data.count(text) != len(begins):
         return ()
-    if not all(data.startswith(text, begin) for begin in begins):
-        return ()
+    for begin in begins:  # no generator: this is done for each event that is parsed
+        if not data.startswith(text, begin):
+            return ()
     return _split(data, text)
 
 

@@ -1,6 +1,6 @@
 """What is sent, with what has to be sent before it."""
 
-from ...chat.chunks.chunk import Chunk, deltas, envelope_of
+from ...chat.chunks.chunk import Chunk, chunk_of, deltas, envelope_of
 from ...chat.chunks.chunk_content import stands_for_text
 from ...chat.chunks.finish_words import finished_of
 from ...chat.conversion import counts
@@ -122,8 +122,7 @@ class Sending:
         for index, at, call in state.hollow_calls(outgoing.chunk):
             call.add("{}")
             delta = {"tool_calls": [{"index": at, "function": {"arguments": "{}"}}]}
-            choice = {"index": index, "delta": delta, "finish_reason": None}
-            chunk = {**envelope_of(outgoing.chunk), "choices": [choice]}
+            chunk = chunk_of(envelope_of(outgoing.chunk), index, delta)
             if record.before is None:
                 state.sender.add(record.n, chunk, name)
             else:

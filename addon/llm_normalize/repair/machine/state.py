@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ...chat.chunks.chunk import (
+    REASONING,
     Chunk,
     calls,
     choices,
@@ -23,7 +24,6 @@ from ...wire.json_text import Json
 from ..outcome import ChunkSender, EventRecord, Outgoing
 
 _ANSWER = frozenset(("content", "tool_calls", "function_call", "refusal", "audio"))
-_THOUGHT = frozenset(("reasoning_content", "reasoning"))
 _LATE = "tool-call-name-late"
 
 
@@ -116,7 +116,7 @@ class State:
             )
             if opens or (index not in self.begun and not _ANSWER.isdisjoint(found)):
                 self.begun[index] = outgoing.record
-            if index not in self.thought and not _THOUGHT.isdisjoint(found):
+            if index not in self.thought and not found.isdisjoint(REASONING):
                 self.thought[index] = outgoing.record
         return new
 
