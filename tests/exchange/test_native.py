@@ -1,7 +1,6 @@
 """What is recorded and shown of answers in their client's own protocol."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +33,6 @@ ERROR = {"type": "error", "sequence_number": 2, "error": {**BUSY, "code": "overl
 CITED = delta("text_delta", "", 1)
 CITED["delta"] = {"type": "citations_delta", "citation": {"title": "a"}}
 FIXES = ["block-stop-missing", "stop-reason-foreign"]
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
 
 
 def asked(**more: Any) -> Any:

@@ -1,18 +1,10 @@
 import logging
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from llm_normalize.exchange import unlisted_hosts
 from proxies import Proxy, chat_flow, messages
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
 
 
 def ask(proxy: Proxy, host: str, path: str = "/v1/chat/completions") -> None:

@@ -25,7 +25,8 @@ def server() -> Iterator[Proxyserver]:
 
 
 LOOPBACK = (
-    *("localhost", "LocalHost.", "a.localhost", "ip6-localhost", "127.0.0.1", "127.8.9.1"),
+    *("localhost", "LocalHost.", "a.localhost", "ip6-localhost", "ip6-loopback"),
+    *("127.0.0.1", "127.8.9.1"),
     *("::1", "[::1]", "0:0:0:0:0:0:0:1", "::ffff:127.0.0.1", "[::ffff:7f00:1]", "127.1"),
     *("2130706433", "0x7f000001", "0177.0.0.1", "127.0.0.1.", "\uff11\uff12\uff17.1"),
 )  # fmt: skip

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 48_385, "scripts": 8_132, "tests": 58_403}
+BUDGETS = {"addon": 47_356, "scripts": 8_112, "tests": 55_980}
 """Code lines: without blanks, comments and docstrings."""
-MODULES = 642
+MODULES = 576
 """Modules of the addon."""
 _NO_CODE = {
     tokenize.COMMENT,

@@ -8,6 +8,16 @@ from mitmproxy import http
 
 from llm_normalize.mitm.second_request import Reply
 from llm_normalize.wire.json_text import loads
+from proxies import Proxy, response_of
+
+JSON = [("content-type", "application/json")]
+
+
+def play(proxy: Proxy, made: http.HTTPFlow) -> Any:
+    """Let *made* pass the hooks for its answer, and return its response."""
+    proxy.addon.responseheaders(made)
+    proxy.respond(made)
+    return response_of(made)
 
 
 class SecondAnswers:

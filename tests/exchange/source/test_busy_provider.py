@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from mitmproxy import http
 
+from exchange.source.second_answers import JSON, play
 from llm_normalize.exchange.source import busy_provider, retry
 from llm_normalize.exchange.source.busy_provider import _wait
 from llm_normalize.mitm.second_request import Reply
@@ -15,7 +16,6 @@ from llm_normalize.routing.rate_limit_headers import retry_after
 from llm_normalize.wire.json_text import dumps
 from proxies import GOOD_BODY, Proxy, chat_flow, response_of
 
-JSON = [("content-type", "application/json")]
 BUSY = dumps({"error": {"message": "40 a minute", "code": "rate_limit_exceeded"}})
 QUOTA = dumps({"error": {"message": "Pay", "code": "insufficient_quota"}})
 
@@ -47,12 +47,6 @@ def busy(body: bytes = BUSY, status: int = 429, **headers: str) -> http.HTTPFlow
     made = chat_flow(request=asked, status=status, headers={**dict(JSON), **given})
     response_of(made).raw_content = body
     return made
-
-
-def play(proxy: Proxy, made: http.HTTPFlow) -> http.Response:
-    proxy.addon.responseheaders(made)
-    proxy.respond(made)
-    return response_of(made)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from exchange.source.second_answers import SecondAnswers
+from exchange.source.second_answers import JSON, SecondAnswers, play
 from llm_normalize.mitm.second_request import Reply
 from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.request.adaptation import CHAT, LEARNED, Adaptation, RequestExample
@@ -14,7 +14,6 @@ from llm_normalize.request.adaptations import ADAPTATIONS
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import GOOD_BODY, Proxy, chat_flow, response_of
 
-JSON = [("content-type", "application/json")]
 FORMS = [
     each
     for each in ADAPTATIONS
@@ -34,12 +33,6 @@ def refused(body: Any, words: bytes, status: int = 400, **more: Any) -> Any:
     )
     response_of(made).raw_content = words
     return made
-
-
-def play(proxy: Proxy, made: Any) -> Any:
-    proxy.addon.responseheaders(made)
-    proxy.respond(made)
-    return response_of(made)
 
 
 def sent(proxy: Proxy, body: Any, key: str | None = None) -> Any:

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from exchange.source.second_answers import SecondAnswers
+from exchange.source.second_answers import JSON, SecondAnswers, play
 from llm_normalize.exchange.request.adapted_request import client_of, key_of
 from llm_normalize.exchange.source import retry
 from llm_normalize.exchange.source.retry import MAX_RETRIES
@@ -14,20 +14,12 @@ from proxies import GOOD_BODY, Proxy, broken, chat_flow, messages, response_of
 SEED = b'{"error":{"message":"Unknown parameter: \'seed\'"}}'
 STORE = b'{"error":{"message":"Unknown parameter: \'store\'"}}'
 ASKED = {"model": "m", "seed": 7, "store": True, "stream": False}
-JSON = [("content-type", "application/json")]
 
 
 def refused(body: bytes = SEED, request: Any = ASKED, **more: Any) -> Any:
     made = chat_flow(request=request, status=400, headers=dict(JSON), **more)
     response_of(made).raw_content = body
     return made
-
-
-def play(proxy: Proxy, made: Any) -> Any:
-    """Let *made* pass all hooks, and return its response."""
-    proxy.addon.responseheaders(made)
-    proxy.respond(made)
-    return response_of(made)
 
 
 FAILED = Reply(500, "", JSON, b'{"error":{"message":"Internal server error"}}')

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from mitmproxy import http
 
+from exchange.source.second_answers import JSON
 from llm_normalize.exchange.delivery import answer_streams
 from llm_normalize.exchange.source import pending_result, retry
 from llm_normalize.mitm.second_request import Reply
@@ -19,7 +20,6 @@ from proxies import GOOD_BODY, Proxy, chat_flow, fail, messages, response_of
 TEXT = chunk({"role": "assistant", "content": "Hi"})
 STREAM = wire([TEXT, chunk({}, finish="stop"), DONE])
 ASKED = {"model": "m", "seed": 7, "stream": True}
-JSON = [("content-type", "application/json")]
 EVENTS = [("content-type", "text/event-stream")]
 SEED = b'{"error":{"message":"Unknown parameter: \'seed\'"}}'
 

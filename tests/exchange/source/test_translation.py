@@ -3,21 +3,14 @@
 import gzip
 import io
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from mitmproxy import contentviews, exceptions, http
 from mitmproxy.io import FlowReader, FlowWriter
 
-from exchange.source.test_second_answer import (
-    EVENTS,
-    JSON,
-    Rest,
-    first,
-    play,
-)
+from exchange.source.second_answers import JSON
+from exchange.source.test_second_answer import EVENTS, Rest, first, play
 from llm_normalize.addon import Normalize
 from llm_normalize.exchange.record.stored_flow import stored
 from llm_normalize.exchange.source import chat_retry, translation
@@ -66,12 +59,6 @@ STREAM = wire([
 BODY = dumps(completion({"role": "assistant", "content": "Hi"}))
 MISSING = b"404 page not found\n"
 LAST = {RESPONSES: b"response.completed", MESSAGES: b"message_stop"}
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
 
 
 def flow(path: str = MESSAGES, *, host: str = HOST, **more: Any) -> http.HTTPFlow:
