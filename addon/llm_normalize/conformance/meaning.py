@@ -468,7 +468,8 @@ def _figures(tokens: object) -> list[object]:
 
 def _figure(value: object) -> object:
     """Return a token's log probability; of none what OpenAI sends then."""
+    is_figure = isinstance(value, int | float) and not isinstance(value, bool)
     try:
-        return value if isinstance(value, int | float) else float(str(value))
+        return value if is_figure else float(str(value))
     except ValueError:
         return _UNLIKELY
