@@ -219,11 +219,13 @@ def test_right_events_leave_however_they_are_cut(proxy: Proxy) -> None:
     assert proxy.stream(asked(), *cut) == GOOD
 
 
-def test_event_that_is_lost_passes_and_later_ones_are_repaired(proxy: Proxy) -> None:
+def test_newline_stands_for_a_lost_event_and_later_ones_are_repaired(
+    proxy: Proxy,
+) -> None:
     lost = b'data: {"type":"content_blo\n\n'
     before, after = wire([start(), *TEXT[:2]]), [end("tool_calls"), STOP]
     out = proxy.stream(asked(), before + lost + wire([*CALL, *after]))
-    assert out == before + lost + wire([*TEXT[2:], *CALL, end("tool_use"), STOP])
+    assert out == before + b"\n" + wire([*TEXT[2:], *CALL, end("tool_use"), STOP])
 
 
 def test_answer_names_the_model_that_was_asked_for(proxy: Proxy) -> None:

@@ -182,18 +182,17 @@ class NativeStream(EventStream):
     def _without_object(
         self, record: EventRecord, event: Event, data: bytes, outcome: Outcome
     ) -> None:
-        """Send an event that has no object: a newline where no client can decode it."""
+        """Send an event that has no object: a newline for one that no client can decode."""
         lost = event.raw if event.foreign else data
-        is_lost = is_broken(lost)
-        if _may_be_event(lost) and (event.foreign or is_lost):
+        if _may_be_event(lost) and (event.foreign or is_broken(lost)):
             self._reader.lose()
+            is_decoded = event.closed and not event.foreign
+            if is_decoded and self._reader.is_on(UNREADABLE_FIX):
+                record.fixed(UNREADABLE_FIX)
+                self.output.emit(record, b"\n")
+                return
         else:  # some clients read it
             self._broken = data.lstrip().startswith(b"{")
-        is_decoded = event.closed and not event.foreign
-        if is_lost and is_decoded and self._reader.is_on(UNREADABLE_FIX):
-            record.fixed(UNREADABLE_FIX)
-            self.output.emit(record, b"\n")
-            return
         self.raw_events[outcome] += 1
         self.output.emit(record, event.raw)
 
