@@ -14,7 +14,6 @@ import hashlib
 import importlib.util
 import os
 import random
-import re
 import sys
 import time
 from pathlib import Path
@@ -134,7 +133,7 @@ class Job:
         for found in self._module.check(data):
             if found.kind not in self._kinds and len(self._kinds) < ENOUGH:
                 self._kinds.add(found.kind)
-                self._save(found.kind, data)
+                self._save(found, data)
         if time.monotonic() - self._reported >= EVERY:
             self.report()
 
@@ -148,12 +147,11 @@ class Job:
         except OSError:  # nobody listens any more
             os._exit(1)
 
-    def _save(self, kind: str, data: bytes) -> None:
+    def _save(self, found: Any, data: bytes) -> None:
         left = max(min(SHRINKING, self._until - time.monotonic()), 1)
-        data = self._module.shrink(data, kind, left)
-        words = re.sub(r"[^a-z]+", "-", kind.lower()).strip("-")[:60]
+        data = self._module.shrink(data, found.kind, left)
         digest = hashlib.sha256(data).hexdigest()[:8]
-        path = self._folder / f"{words}-{digest}.part"
+        path = self._folder / f"{found.slug}-{digest}.part"
         path.write_bytes(data)
         path.replace(path.with_suffix(".bin"))  # whole, where somebody looks for it
 

@@ -820,6 +820,7 @@ def test_a_stream_is_judged_by_its_events_and_its_first(
         ("normalize_hosts: [a.b, c.d]", ("a.b", "c.d")),
         ("flow_detail: 0", None),
         ("normalize_hosts: [", None),
+        ("x: 2024-13-45", None),
         ("- a", None),
         (None, None),
     ],

@@ -260,12 +260,12 @@ def test_start_says_what_to_do_next_when_it_listens(given: tuple[str, ...]) -> N
         assert f"\n  the desktop:  {tool} trust install\n" in text
         assert f"\n  by base URL:  {tool} nvidia (or another provider)\n" in text
         assert f"\n  more:         {ROOT}/README.md\n" in text
-        # Nobody has asked the proxy anything until then, and its own page is no answer.
-        assert "client connect" not in text
-        assert "GET" not in "".join(process.lines)
         assert process.process is not None
         process.process.terminate()
         assert process.process.wait(30) == 0
+    # Nobody has asked the proxy anything until then, and its own page is no answer.
+    assert "client connect" not in text
+    assert "GET" not in "".join(process.lines)
 
 
 def test_address_of_mitmwebs_page_is_said_with_its_token() -> None:

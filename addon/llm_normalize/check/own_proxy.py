@@ -24,7 +24,7 @@ from .finding import Finding, Mark
 # elsewhere, write, or send a stranger's request on.
 OWN = {
     "mode": "regular",
-    "termlog_verbosity": "info",
+    "termlog_verbosity": "info",  # why a start fails
     "save_stream_file": "",
     "hardump": "",
     "proxyauth": "",
@@ -45,7 +45,8 @@ def hosts(confdir: Path) -> tuple[str, ...]:
     opts = options.Options()
     opts.add_option("normalize_hosts", Sequence[str], HOSTS, "")
     # mitmproxy reports a broken file when it starts.
-    with contextlib.suppress(OSError, AttributeError, TypeError, OptionsError):
+    wrong = OSError, ValueError, AttributeError, TypeError, OptionsError
+    with contextlib.suppress(*wrong):
         optmanager.load_paths(opts, config(confdir) or "")
     return tuple(opts.normalize_hosts)
 

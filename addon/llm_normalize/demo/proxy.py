@@ -143,13 +143,12 @@ def stream(
     straight = HOST, provider.port
     place, target = ((HOST, proxy.port), straight) if proxy else (straight, None)
     ca = (proxy or provider).ca
-    last = proxy.last if proxy else ()
     via = "through the proxy" if proxy else "straight from the provider"
     try:
         yield from client.events(asked, place, target, ca, timeout=PATIENCE)
     except client.RefusedError as error:
         sentence = f"the answer {via} was {error.status}: {error.text}."
-        raise DemoError(sentence, last) from error
+        raise DemoError(sentence, proxy.last if proxy else ()) from error
     except (OSError, http.client.HTTPException) as error:
         sentence = f"the answer {via} broke off: {error!r}."
-        raise DemoError(sentence, last) from error
+        raise DemoError(sentence, proxy.last if proxy else ()) from error

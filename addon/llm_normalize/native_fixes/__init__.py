@@ -1,6 +1,6 @@
 """The fixes of answers in a client's own protocol, Responses or Messages.
 
-They are declarations. The reader of the protocol (`protocols/PROTOCOL/native.py`) repairs
+They are declarations. The reader of the protocol (`protocols/PROTOCOL/native`) repairs
 under their names: what must follow what is one thing, and known in one place.
 """
 

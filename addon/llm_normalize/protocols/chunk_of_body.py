@@ -1,12 +1,12 @@
 """A whole answer as the one chunk of a stream that says the same."""
 
-from .json_values import as_list, as_object, objects_in
+from .json_values import as_object, objects_in
 from .protocol import JsonObject
 
 
 def chunk_of(completion: JsonObject) -> JsonObject:
     """Return the chunk that says what a `chat.completion` says."""
-    choices = as_list(completion.get("choices"))
+    choices = objects_in(completion.get("choices"))
     return {**completion, "choices": [_choice(each) for each in choices]}
 
 

@@ -52,7 +52,7 @@ class Example(NamedTuple):
     Attributes:
         host: The provider that sent it.
         model: The model that was asked for.
-        pair: The event.
+        pair: The event, without its texts.
         changes: What is not as it was, field by field.
         lines: The lines that differ, without what they have in common.
     """
@@ -160,16 +160,18 @@ class Examples:
 
 
 def _example(pair: Pair, host: str, model: str) -> Example:
+    # Its texts may be as large as a body; its lines are not.
+    brief = pair._replace(before=None if pair.before is None else "", after=[])
     if pair.score > _TOO_LONG:
         note = Line("note", "too long to be shown here")
-        return Example(host, model, pair, [], [note])
+        return Example(host, model, brief, [], [note])
     found = changes(pair.before, pair.after)
     if any(each.is_of_part for each in found):  # its lines say it better
         found = [Change("chunks", "1", str(len(pair.after)))]
     lines = [*_diff(pair.before, pair.after)]
     if not found and not lines:
         lines = [Line("note", "the same, but it was sent after a later event")]
-    return Example(host, model, pair, found, lines)
+    return Example(host, model, brief, found, lines)
 
 
 def _diff(before: str | None, after: list[str]) -> Iterator[Line]:

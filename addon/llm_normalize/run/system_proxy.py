@@ -34,6 +34,7 @@ def begin(start: Start, machine: Machine) -> int:
     Raises:
         StartError: mitmproxy would not start.
         ProxyError: The system's settings cannot be read or written.
+        ProcessError: The process of an earlier start cannot be identified.
     """
     if start.plan is None and start.flag:
         complain(f"{start.flag} switches nothing: mitmproxy prints the reason")
@@ -52,6 +53,7 @@ def restore(machine: Machine) -> int:
 
     Raises:
         ProxyError: It could not be done.
+        ProcessError: The process of an earlier start cannot be identified.
     """
     if not _has_state(machine):
         say("There is nothing to restore.")
@@ -120,6 +122,7 @@ def switched(start: Start, machine: Machine) -> int:
     Raises:
         StartError: Nothing was started, or it was ended again.
         ProxyError: The same, since the system's settings cannot be read or written.
+        ProcessError: The same, since the process of an earlier start cannot be identified.
     """
     planned = start.plan
     assert planned is not None

@@ -65,6 +65,11 @@ class Finding(NamedTuple):
     kind: str
     text: str
 
+    @property
+    def slug(self) -> str:
+        """The kind as the name of a file."""
+        return re.sub(r"[^a-z]+", "-", self.kind.lower()).strip("-")[:60]
+
 
 def check(data: bytes) -> list[Finding]:
     """Run the input *data* and return which promises it breaks, each kind once."""

@@ -43,6 +43,14 @@ def test_answer_is_a_message() -> None:
     assert [*found["usage"].values()] == [9, 0, 0, 7]
 
 
+@pytest.mark.parametrize("stray", ["x", 5, None, []])
+def test_choice_that_is_none_is_skipped(stray: Any) -> None:
+    good = {"index": 0, "message": {"content": "Hi"}, "finish_reason": "stop"}
+    for choices in ([good, stray], [stray, good]):
+        found = body_of({}, choices=choices)
+        assert found["content"] == [{"type": "text", "text": "Hi"}]
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

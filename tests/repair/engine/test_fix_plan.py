@@ -157,17 +157,12 @@ def test_fix_that_holds_data_says_so() -> None:
         assert issubclass(fix, HoldingFix) or not any(hasattr(fix, x) for x in more)
 
 
-def is_text_alone(found: int) -> bool:
-    return bool(found & Finding.GOES_ON) and not found & ~Finding.TEXT_ALONE
-
-
 def test_arguments_that_go_on_are_told_from_other_fragments() -> None:
     sent, seen = SENT[3], seen_of(SENT[3], ASKS[0])
     seen.choices[0].calls.plain = 0
     more = look(calling(rest(0, "1}")), ASKS[0], seen, is_changed=False)
     assert more & Finding.ARGUMENTS
     assert not more & Finding.CALLS
-    assert is_text_alone(more)
     whole = [*sent, calling(rest(0, "1}"))]
     for before, value in (
         (sent, calling(rest(1, "1}"))),  # of no call
@@ -182,4 +177,3 @@ def test_arguments_that_go_on_are_told_from_other_fragments() -> None:
         seen.choices[0].calls.plain = 0
         found = look(value, ASKS[0], seen, is_changed=False)
         assert found & Finding.CALLS, value
-        assert not is_text_alone(found)

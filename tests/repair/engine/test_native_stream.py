@@ -103,6 +103,8 @@ def test_newline_stands_where_no_client_can_decode_an_event(broken: bytes) -> No
         b'data: {"type":"ping","x":NaN}\n\n',
         b"data: 5\n\n",
         b"data: Busy\n\n",
+        b"event: ping\n\n",
+        b'event: error\ndata: {"no\n\n',
         b": x\n\n",
     ],
 )

@@ -2,7 +2,7 @@
 
 What an event means is for the protocol's reader; here bytes become events, and events bytes.
 An event that the reader leaves as it is passes byte for byte, and so does what is no event
-of the protocol. Behind a hole, an event that nobody can read and for which a newline stands,
+of the protocol. Behind a hole, an event that nobody can read (a newline stands for it),
 nothing is made up that may have been in it: see `NativeReader.lose`. Behind one that was not read here alone, all passes as it
 is: it may have begun, or ended, anything.
 
@@ -186,7 +186,8 @@ class NativeStream(EventStream):
         lost = event.raw if event.foreign else data
         if _may_be_event(lost) and (event.foreign or is_broken(lost)):
             self._reader.lose()
-            is_decoded = event.closed and not event.foreign
+            # An error is told to the client by its name, whatever it says.
+            is_decoded = event.closed and not (event.foreign or event.names_error)
             if is_decoded and self._reader.is_on(UNREADABLE_FIX):
                 record.fixed(UNREADABLE_FIX)
                 self.output.emit(record, b"\n")

@@ -40,8 +40,8 @@ _is_as_written = re.compile(rb'(?:%b|\\["\\bfnrt])++' % _UNICODE).fullmatch
 
 _NUMBER = re.compile(
     rb'(?:(?<="sequence_number":)|(?<="sequence_number": ))(?:0|[1-9]\d{0,15})(?=[,}])'
-)
-"""The number of an event."""
+).finditer
+"""Finds the number of an event."""
 
 
 @dataclass(slots=True)  # not frozen: that would take three times as long to make
@@ -80,18 +80,52 @@ class Around:
         return text if not text.strip(PLAIN) or _is_as_written(text) else b""
 
 
+class _Numbered:
+    """The bytes around the text of an event that has a number, and of those behind it.
+
+    Args:
+        parts: The bytes.
+    """
+
+    __slots__ = ("_at", "_before", "_behind", "_number", "parts")
+
+    def __init__(self, parts: tuple[bytes, ...]) -> None:
+        self.parts = parts
+        found = [(at, each) for at, part in enumerate(parts) for each in _NUMBER(part)]
+        self._at, self._before, self._behind, self._number = -1, b"", b"", 0
+        if len(found) == 1:
+            self._at, number = found[0]
+            part = parts[self._at]
+            self._before, self._behind = part[: number.start()], part[number.end() :]
+            self._number = int(number[0])
+
+    @property
+    def counts(self) -> bool:
+        """Whether there is one number."""
+        return self._at >= 0
+
+    def count_on(self) -> None:
+        """Be what is around the text of the next one."""
+        if self._at >= 0:
+            self._number += 1
+            part = b"%b%d%b" % (self._before, self._number, self._behind)
+            self.parts = (*self.parts[: self._at], part, *self.parts[self._at + 1 :])
+
+
 class TextMemory:
     """What one stream remembers."""
 
     def __init__(self) -> None:
+        self._fixes: tuple[str, ...] = ()
         self.known: Around | None = None
         """What is around the text of the last event; None if it was more than a text."""
         self.keys: list[str] = []
         """The keys of that text in the delta."""
+        self._numbered: tuple[_Numbered, _Numbered] | None = None
 
     def forget(self) -> None:
         """Forget it: the next event is parsed."""
-        self.known = None
+        self.known = self._numbered = None
 
     def follow(self, record: EventRecord, words: str) -> None:
         """Learn from an event of which the next one differs in words and number alone.
@@ -108,14 +142,22 @@ class TextMemory:
             return
         if not received[0][:-1].rstrip().endswith(b":"):
             return  # it is a key that is spelled as the text is
-        self.known = Around(received, sent, tuple(record.fixes))
+        one = _Numbered(received)
+        other = one if sent == received else _Numbered(sent)
+        self._numbered = (one, other) if one.counts or other.counts else None
+        self._fixes = tuple(record.fixes)
+        self.known = Around(received, sent, self._fixes)
         self.count_on()
 
     def count_on(self) -> None:
         """Know what is around the text of the next event, if they have numbers."""
-        if around := self.known:
-            received, sent = _counted_on(around.received), _counted_on(around.sent)
-            self.known = Around(received, sent, around.fixes)
+        if self._numbered is None:
+            return
+        received, sent = self._numbered
+        received.count_on()
+        if sent is not received:
+            sent.count_on()
+        self.known = Around(received.parts, sent.parts, self._fixes)
 
     def learn(self, record: EventRecord, chunk: Chunk) -> None:
         """Learn from an event that was parsed and sent at once, while nothing waits.
@@ -125,14 +167,6 @@ class TextMemory:
             chunk: The chunk that was sent, with one choice that goes on with its text.
         """
         self.known, self.keys = _around(record, chunk) or (None, [])
-
-
-def _counted_on(parts: tuple[bytes, ...]) -> tuple[bytes, ...]:
-    """Return *parts* with the next number, if they have one."""
-    numbers = [int(number) for part in parts for number in _NUMBER.findall(part)]
-    if len(numbers) != 1:
-        return parts
-    return tuple(_NUMBER.sub(b"%d" % (numbers[0] + 1), part) for part in parts)
 
 
 def _around(record: EventRecord, chunk: Chunk) -> tuple[Around, list[str]] | None:

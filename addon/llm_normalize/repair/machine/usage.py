@@ -122,7 +122,7 @@ def take_back(state: State, finish: Outgoing) -> None:
     """Take the usage off a held *finish* that is not the last chunk, and hold it."""
     state.usage_fix = EVERY
     state.usage, state.usage_sent = finish.chunk.pop("usage"), False
-    drop_other_usage(finish.chunk, state.usage)
+    drop_other_usage(finish.chunk)
     finish.fixed(EVERY)
 
 
