@@ -542,3 +542,14 @@ def test_second_usage_with_a_finish_is_taken_off() -> None:
     fixes = without("finish-repeated")
     data = wire([TEXT, with_usage(STOP), with_usage(STOP), DONE])
     assert repaired(data, fixes=fixes) == wire([TEXT, with_usage(STOP), STOP, DONE])
+
+
+def test_usage_of_a_finish_that_was_no_end_goes_with_its_copy() -> None:
+    def with_copy(each: Chunk) -> Chunk:
+        return {**with_usage(each), "x_groq": {"usage": USAGE}}
+
+    finish = with_copy(chunk({}, finish="tool_calls"))
+    once = repaired(
+        wire([TEXT, finish, with_copy(MORE), with_copy(MORE), DONE]), STREAM
+    )
+    assert repaired(once, STREAM) == once

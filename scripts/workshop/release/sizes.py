@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 47_383, "scripts": 8_116, "tests": 56_000}
+BUDGETS = {"addon": 47_383, "scripts": 8_116, "tests": 56_011}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 576
 """Modules of the addon."""

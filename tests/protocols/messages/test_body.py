@@ -43,6 +43,11 @@ def test_answer_is_a_message() -> None:
     assert [*found["usage"].values()] == [9, 0, 0, 7]
 
 
+def test_choice_that_says_nothing_is_a_message_without_content() -> None:
+    found = body_of({}, choices=[{}])
+    assert (found["type"], found["content"]) == ("message", [])
+
+
 @pytest.mark.parametrize("stray", ["x", 5, None, []])
 def test_choice_that_is_none_is_skipped(stray: Any) -> None:
     good = {"index": 0, "message": {"content": "Hi"}, "finish_reason": "stop"}

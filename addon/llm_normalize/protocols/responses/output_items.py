@@ -148,7 +148,7 @@ class Call(OutputItem):
         self._texts.append(text)
 
     def correct(self, text: str) -> None:
-        """Have another text than has been told: some of that was lost."""
+        """Have another text than has been sent: some of that was lost."""
         self._texts = [text]
 
     @property

@@ -186,7 +186,7 @@ class NativeStream(EventStream):
         lost = event.raw if event.foreign else data
         if _may_be_event(lost) and (event.foreign or is_broken(lost)):
             self._reader.lose()
-            # An error is told to the client by its name, whatever it says.
+            # A client knows an error by its name, whatever it says.
             is_decoded = event.closed and not (event.foreign or event.names_error)
             if is_decoded and self._reader.is_on(UNREADABLE_FIX):
                 record.fixed(UNREADABLE_FIX)

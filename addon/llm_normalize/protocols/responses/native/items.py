@@ -20,7 +20,7 @@ _CALLS: dict[str, type[Call]] = {
 }
 _KINDS_OF_TOOLS = {"function_call": "function", "custom_tool_call": "custom"}
 KINDS = (*_SPOKEN, *_CALLS)
-"""The kinds of items whose ends can be put in before the response has told them whole."""
+"""The kinds of items whose ends can be put in before all of them has arrived."""
 _NAMING = ("name", "namespace", "arguments")
 """What a call of a function has, and one of another tool by other names, or not."""
 _GROWING = ("content", "summary", "arguments", "input", "status")
@@ -47,7 +47,7 @@ class NativeItem:
         given: What its provider has said of it last.
         early: The item as its beginning has told it, if that says more than OpenAI's.
         is_announced: Whether the provider has told its beginning.
-        part: Its last part whose beginning the provider has told.
+        part: Its last part whose beginning the provider has sent.
         is_sent: Whether the client has got its beginning.
         is_done: Whether it has ended.
         is_retold: Whether it is a call of another kind than its provider says.
@@ -381,6 +381,6 @@ def item_of(part: str) -> str:
 
 
 def rest_of(made: Spoken, text: str) -> list[ServerEvent]:
-    """The event of what a part's text says beyond what has been told of it."""
+    """The event of what a part's text says beyond what has been sent of it."""
     more = "" if made.is_said else addition(made.text, text)
     return [made.write(more)] if more else []
