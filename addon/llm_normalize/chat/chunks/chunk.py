@@ -66,7 +66,9 @@ def is_readable(chunk: Chunk) -> bool:
         result = chunk.get("result")
         is_envelope = isinstance(result, dict) and chunk.get("success") is True
         inner = result if is_envelope and is_flat(chunk) else None
-        return _reads_calls(chunk) and (inner is None or is_readable(inner))
+        # Beside choices nobody reads calls at the top.
+        reads_own = chunk.get("choices") is not None or _reads_calls(chunk)
+        return reads_own and (inner is None or is_readable(inner))
     for choice in found:
         for part in (choice.get("delta"), choice.get("message")):
             parts = part if isinstance(part, list) else [part]

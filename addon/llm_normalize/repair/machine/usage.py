@@ -174,7 +174,7 @@ def flush(state: State, n: int) -> None:
     if state.usage and not state.opened - state.finished:
         _add(state, n, envelope)
     extra_fields.flush(state, n)
-    if state.extra and state.asked.usage:
+    if state.extra and state.asked.usage and state.opened:
         extra_fields.send(state, n, {**envelope, "choices": []})
     elif state.extra and state.waited_enough:  # the finish has been sent
         extra_fields.send(state, n, {**envelope, "choices": state.bare_choices()})
