@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from mitmproxy import flow, http
 
-from llm_normalize.exchange.delivery import answer_streams, buffered_answer
+from llm_normalize.exchange.delivery import buffered_answer
 from llm_normalize.exchange.source import pending_result
+from llm_normalize.exchange.state import running_answer
 from llm_normalize.fixes import FIXES
 from llm_normalize.mitm.second_request import Reply
 from llm_normalize.records.snapshot import KEY
@@ -436,7 +437,7 @@ def test_bug_in_one_record_costs_no_other_when_mitmproxy_ends(
 def test_bug_in_what_slows_a_provider_down_costs_no_stream(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(answer_streams, "slow_down", fail)
+    monkeypatch.setattr(running_answer, "slow_down", fail)
     assert proxy.stream(chat_flow(), BAD) == GOOD
     (said,) = messages(caplog, "ERROR")
     assert said.endswith(": its provider is not slowed down")

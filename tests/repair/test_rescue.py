@@ -23,10 +23,15 @@ from llm_normalize.repair.engine.output import Output
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.engine.text_memory import Around, TextMemory
 from llm_normalize.repair.fix import DONE, Fix, HoldingFix, calling, chunk, wire
-from llm_normalize.repair.machine import extra_fields, finish, lost_events, usage
-from llm_normalize.repair.machine.error_words import Words
+from llm_normalize.repair.machine import (
+    error_words,
+    extra_fields,
+    finish,
+    lost_events,
+    sending,
+    usage,
+)
 from llm_normalize.repair.machine.machine import Machine
-from llm_normalize.repair.machine.sending import Sending
 from llm_normalize.repair.machine.state import State
 from llm_normalize.repair.outcome import ChunkSender, EventRecord, Outgoing
 from llm_normalize.wire.content_encoding import Decoder
@@ -111,7 +116,7 @@ OUTPUT = {"take", "drain", "undo", "rescue", "restart"}  # what rescues has to w
 PLACES: list[tuple[Any, str]] = [
     (owner, name)
     for owner in (
-        Boundary, Chain, Machine, Sending, State, Words, Event, EventParser, Output,
+        Boundary, Chain, Machine, State, Event, EventParser, Output,
         ChunkSender, Outgoing, Seen, EventRecord, Around, TextMemory,
     )
     for name, value in vars(owner).items()
@@ -119,7 +124,7 @@ PLACES: list[tuple[Any, str]] = [
     and (owner, name) != (Machine, "give_up")
 ] + [
     (module, name)
-    for module in (extra_fields, finish, lost_events, usage)
+    for module in (error_words, extra_fields, finish, lost_events, sending, usage)
     for name, value in vars(module).items()
     if getattr(value, "__module__", "") == module.__name__
 ] + [(payload, "loads"), (event_repair, "is_chunk")]  # fmt: skip

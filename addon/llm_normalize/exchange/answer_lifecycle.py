@@ -106,9 +106,7 @@ class Answers:
         adaptations = settings.adaptations
         # Behind a gate all clients have the same token: what one has got is no other's.
         if adaptations.learns and settings.parse_error_prose and not settings.observe:
-            request = exchange.flow.request.data
-            add = self._replacements.learned.answers.add
-            running.remember = partial(add, exchange.client, request.host, request.port)
+            running.memory = self._replacements.learned.answers
         return running
 
     def put_in_events(

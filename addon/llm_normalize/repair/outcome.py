@@ -114,6 +114,8 @@ class ChunkSender:
         ride: Applies what rides on repairs to what was changed after all fixes.
     """
 
+    __slots__ = ("_emit", "_held", "_ride", "close")
+
     def __init__(
         self,
         emit: Callable[[EventRecord, bytes], None],

@@ -16,7 +16,6 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from .event_boundary import Boundary, has_escaped_end, is_complete_value
 from .limits import MAX_EVENT
@@ -228,10 +227,13 @@ class EventParser:
         self._after_cut = False  # the last block was ended before its blank line
         self._oversized: bytes | None = None  # last bytes of the block being passed on
         self._by_lines = False  # it ends at a line end
+        self._found: Boundary | None = None
 
-    @cached_property
+    @property
     def _boundary(self) -> Boundary:
-        return Boundary()  # most streams are never parsed
+        if self._found is None:  # most streams are never parsed
+            self._found = Boundary()
+        return self._found
 
     @property
     def in_oversized(self) -> bool:
@@ -265,7 +267,7 @@ class EventParser:
         """
         if not self.is_between or len(raw) > MAX_EVENT:
             return None
-        if "_boundary" in self.__dict__ and self._boundary.one_by_one:
+        if self._found is not None and self._found.one_by_one:
             return None
         event = Event(raw, self.count)
         if event.payload() is None:

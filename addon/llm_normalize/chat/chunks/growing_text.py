@@ -10,6 +10,7 @@ _PLACES = 256
 GOES_ON = "finish"
 """What is remembered where a choice has gone on after its finish reason, which then waits
 for the next event (`repair/machine`)."""
+NOTHING = frozenset[str]()
 KINDS = ("content", "reasoning", GOES_ON)
 
 
@@ -26,11 +27,11 @@ class ProvedGrowth:
         self._proved: OrderedDict[Hashable, None] = OrderedDict()
         self._most = most
 
-    def kinds(self, source: Hashable) -> set[str]:
+    def kinds(self, source: Hashable) -> frozenset[str]:
         """The facts proved of *source*: kinds of text, and `GOES_ON`."""
         if not self._proved:
-            return set()  # nearly always
-        found = {kind for kind in KINDS if (source, kind) in self._proved}
+            return NOTHING  # nearly always
+        found = frozenset(kind for kind in KINDS if (source, kind) in self._proved)
         for kind in found:
             self._proved.move_to_end((source, kind))
         return found
@@ -58,19 +59,19 @@ class Growth:
 
     def __init__(self, proved: ProvedGrowth, source: Hashable = None) -> None:
         self.source = source
-        self.known = set[str]() if source is None else proved.kinds(source)
+        self.known = NOTHING if source is None else proved.kinds(source)
         """The kinds of text that have been proved cumulative, and `GOES_ON`."""
         self._proved = proved
 
     def add(self, kind: str) -> None:
         """Remember that texts of a *kind* are cumulative here, or go on (`GOES_ON`)."""
         if self.source is not None:
-            self.known.add(kind)
+            self.known |= {kind}
             self._proved.add((self.source, kind))
 
     def forget(self, kind: str) -> None:
         """Forget that texts of a *kind* are cumulative here."""
-        self.known.discard(kind)
+        self.known -= {kind}
         self._proved.forget((self.source, kind))
 
 

@@ -20,6 +20,8 @@ _OWN = {"index", "id", "type", "function", "custom"}
 class GrowingText:
     """A text in parts, each spelled as in JSON; nothing once it is too long."""
 
+    __slots__ = ("_parts", "_size")
+
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._size = 0
@@ -47,6 +49,8 @@ class SaidAnswer:
     Attributes:
         calls: The ids of its calls, each with the fields that OpenAI does not define.
     """
+
+    __slots__ = ("_extra", "_reasoning", "_text", "calls")
 
     def __init__(self) -> None:
         self.calls: dict[int, tuple[str, dict[str, Json]]] = {}

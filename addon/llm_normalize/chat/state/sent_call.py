@@ -233,6 +233,8 @@ class SentCall:
 class SentCalls(dict[int, SentCall]):
     """The calls of a choice, by the index under which they were sent."""
 
+    __slots__ = ("_by_id", "_own", "last", "plain")
+
     def __init__(self) -> None:
         super().__init__()
         self.last = -1

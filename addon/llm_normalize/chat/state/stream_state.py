@@ -145,13 +145,20 @@ def _names_function(choice: dict[str, Json]) -> bool:
 
 @dataclass(slots=True)
 class ChoiceSeen:
-    """What one choice has sent so far."""
+    """What one choice has sent so far.
+
+    Attributes:
+        begun: The number of the event in which it sent its first answer or call.
+        thought: That of the event in which it sent its first reasoning.
+    """
 
     role: bool = False
     finished: bool = False
     legacy_call: bool = False
     has_legacy: bool = False  # part of a legacy call was sent, with a name or without
     is_legacy_hit: bool = False  # a lost event may have had some of its arguments
+    begun: int | None = None
+    thought: int | None = None
     calls: SentCalls = field(default_factory=SentCalls)
 
     @property
@@ -167,6 +174,25 @@ class ChoiceSeen:
 
 class Seen:
     """What has been sent to the client so far, after all repairs."""
+
+    __slots__ = (
+        "blank",
+        "calls",
+        "choices",
+        "envelope",
+        "error",
+        "has_choices",
+        "hit",
+        "holes",
+        "is_cut",
+        "is_unsure",
+        "is_value",
+        "n",
+        "received",
+        "said",
+        "tokens",
+        "unnamed",
+    )
 
     def __init__(self) -> None:
         self.choices: dict[int, ChoiceSeen] = {}

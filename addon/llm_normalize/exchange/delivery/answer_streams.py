@@ -10,7 +10,7 @@ from typing import Any
 
 from mitmproxy import http
 
-from ...mitm.client_stream import ClientStream, slow_down
+from ...mitm.client_stream import ClientStream
 from ...mitm.helpers import create_task
 from ...wire.content_encoding import decoder_for
 from ...wire.header import header_in
@@ -31,7 +31,7 @@ class AnswerStreams:
     def __init__(self) -> None:
         self._turn = Turn(_soon)
         # Made once, not with each stream.
-        self._at_end, self._cannot_send = self._turn.at_end, self.cannot_send
+        self._cannot_send = self.cannot_send
         self._can_send = True
 
     def begin(self, running: RunningAnswer) -> None:
@@ -44,9 +44,7 @@ class AnswerStreams:
         rewriter = running.stream_through(decoder, self._turn)
         if settings.stored:
             rewriter.on_growth = running.show_growth
-        # Others have their turn before more of the answer is read.
-        client = flow.client_conn
-        rewriter.on_much = functools.partial(slow_down, client, self._at_end)
+        rewriter.on_much = running.slow_down
         if not settings.observe:
             running.prepare_headers(response)
         response.stream = rewriter.read

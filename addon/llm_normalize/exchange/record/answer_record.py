@@ -62,7 +62,7 @@ class AnswerRecord:
     shown: bool = True
     rows: Rows = field(default_factory=Rows)
     tokens: Tokens = (None, None)
-    request: list[tuple[str, str, str]] = field(default_factory=list)
+    request: tuple[tuple[str, str, str], ...] = ()
     protocol: str | None = None
     is_translated: bool = False
     estimates: bool = False

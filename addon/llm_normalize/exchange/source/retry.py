@@ -68,7 +68,7 @@ def retry_after_refusal(
     if not refused.changes:
         return None
     if settings.observe:
-        running.record.request.extend(refused.change())
+        running.record.request += tuple(refused.change())
         return None
     running.pending = True
     return refused.retry
@@ -150,7 +150,7 @@ class RefusedRequest:
             if not has_reply:
                 break
             put_content(request, dumps(self.body))
-            running.record.request.extend(edits)
+            running.record.request += tuple(edits)
             tried += self.changes
             self.read(tried)
             # What fails for another reason, a 500 say, tells nothing about the change: it is

@@ -46,7 +46,7 @@ def retry_shorter(exchange: Exchange, running: RunningAnswer) -> Retry | None:
             if not has_reply:
                 break
             put_content(flow.request, content)
-            running.record.request.append((NAME, DROPPED, "messages[*]"))
+            running.record.request += ((NAME, DROPPED, "messages[*]"),)
         return True
 
     running.pending = True

@@ -66,7 +66,7 @@ def retry_without_stream(flow: http.HTTPFlow, running: RunningAnswer) -> Retry |
         has_reply = await ask_again(running, retry_body)
         if has_reply:
             flow.request.content = retry_body
-        running.record.request.append((NAME, "dropped", "stream"))
+        running.record.request += ((NAME, "dropped", "stream"),)
         return has_reply is not None
 
     return retry

@@ -11,6 +11,7 @@ from mitmproxy.flow import Error
 from ...chat.chunks.growing_text import Growth, ProvedGrowth
 from ...chat.state.said_answer import SaidAnswer
 from ...chat.state.stream_state import Asked
+from ...mitm.client_stream import slow_down
 from ...mitm.disconnect import break_off, client_left, gateway_status
 from ...mitm.flow_list import annotate, show_anew
 from ...mitm.second_request import ArrivingBody, Reply, replace_response
@@ -25,6 +26,7 @@ from ...repair.engine.event_stream import EventStream
 from ...repair.engine.non_sse_stream import NonSseStream
 from ...repair.engine.output import Output
 from ...repair.engine.translated_output import TRANSLATED, TranslatedOutput
+from ...request.remembered_answers import RememberedAnswers
 from ...routing.pace import Slot
 from ...text.echo import MASK, Echo
 from ...text.printable import brief, brief_name
@@ -85,7 +87,8 @@ class RunningAnswer:
         native: What reads it, if it is in the protocol of its client.
         slot: Its request's place, if those of its host are paced.
         said: What its client may not send back, of a body.
-        remember: Remembers that, where it may be put back.
+        memory: Remembers that, where it may be put back.
+        client: Names its client, see `Exchange.client`.
     """
 
     flow: http.HTTPFlow
@@ -110,13 +113,14 @@ class RunningAnswer:
     native: NativeAnswer | None = None
     slot: Slot | None = None
     said: SaidAnswer | None = None
-    remember: Callable[[SaidAnswer], None] | None = None
+    memory: RememberedAnswers | None = None
+    client: bytes = b""
     _shown: int = 0  # bytes that had been sent when it was shown last
     _body: bytes | None = None  # what was shown then: another may be mitmproxy's own
 
     def know(self, proved: ProvedGrowth, client: bytes) -> None:
         """Know what earlier answers to *client* from its host and model have *proved*."""
-        request = self.flow.request.data
+        self.client, request = client, self.flow.request.data
         source = request.host, request.port, self.asked.model[:_NAME], client
         self.asked.growth = Growth(proved, source)
 
@@ -159,7 +163,7 @@ class RunningAnswer:
         record.echo = echo
         running = cls(flow, record, asked, settings, snapshot)
         running.received_status = response.status_code if response else None
-        running.record.request.extend(adapted.edits if adapted else ())
+        running.record.request = tuple(adapted.edits) if adapted else ()
         running.translated = translated
         found = translated or native
         record.protocol = found.protocol.name if found is not None else None
@@ -228,12 +232,20 @@ class RunningAnswer:
             pipeline,
             decoder,
             repair=not self.settings.observe,
-            give_up=partial(break_off, self.flow),
+            give_up=self._break_off,
             snapshot=self.snapshot,
             turn=turn,
         )
         self.rewriter.beyond = beyond
         return self.rewriter
+
+    def _break_off(self) -> None:
+        break_off(self.flow)
+
+    def slow_down(self) -> None:
+        """Have other streams have their turn before more of this one is read."""
+        assert self.rewriter is not None
+        slow_down(self.flow.client_conn, self.rewriter.turn.at_end)
 
     def prepare_headers(self, response: http.Response) -> None:
         """Make the headers of *response* those of the stream that is sent."""
@@ -295,8 +307,9 @@ class RunningAnswer:
             self.said = self.rewriter.pipeline.said
         if self.translated is not None:
             record.estimates = self.translated.answer.estimates
-        if self.said and self.remember is not None:
-            self.remember(self.said)
+        if self.said and self.memory is not None:
+            request = self.flow.request.data
+            self.memory.add(self.client, request.host, request.port, self.said)
         record.count_alike()
         is_read = self.settings.is_read
         line = record.close(status, end, *figures) if is_read else None

@@ -12,6 +12,7 @@ from ...wire.event_boundary import DONE, EVENT, LINES, MARKS
 from ...wire.json_text import Json, loads
 from ...wire.sse import Event, EventParser
 from ..look import Finding
+from ..machine import error_words
 from ..machine.machine import Machine
 from ..outcome import ChunkSender, EventRecord, Outcome, Outgoing
 from . import payload as payloads
@@ -66,7 +67,6 @@ class EventRepair:
             self._pass(record, event.raw, Outcome.TOO_LARGE)
             return
         seen.n, seen.is_value = event.n, event.is_value
-        self.text = None
         self.machine.state.cut = False  # the last block was followed after all
         payload = event.payload()
         if payload is not None:
@@ -112,9 +112,8 @@ class EventRepair:
             and choices(value)
             and not payloads.is_failure(value, self._seen)
         ):
-            self.machine.words.drop()
+            error_words.drop(self.machine.state)
             self.machine.unmodified_chunk(Outgoing(record, value, data))
-            self._seen.note(value)
             self._seen.is_unsure = True
             self._seen.lose(value)
         else:
@@ -151,7 +150,7 @@ class EventRepair:
         """Hold an error that is one only if the stream does not go on."""
         sent = EventRecord(record.n, None)  # what is fixed only if it is sent
         error = self._chain.error(sent, loads(event.data or b""))
-        self.machine.words.hold(Outgoing(record, error, None), sent.fixes)
+        error_words.hold(self.machine.state, Outgoing(record, error, None), sent.fixes)
 
     def _frame(self, record: EventRecord, event: Event) -> list[Event]:
         """The events that the framing fixes make of *event*; none if it passes as it is."""
@@ -204,7 +203,9 @@ class EventRepair:
         if self.machine.state.words and (
             choices(value) or self.machine.state.all_finished
         ):
-            self.machine.words.drop()  # before what follows them counts as sent
+            error_words.drop(
+                self.machine.state
+            )  # before what follows them counts as sent
         for outgoing in self._chain.run(record, value, payload, raw):
             self._send(record, outgoing)
         return Outcome.UNDERSTOOD

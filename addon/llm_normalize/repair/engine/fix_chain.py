@@ -50,6 +50,19 @@ class Chain:
         label: Names the stream in log lines.
     """
 
+    __slots__ = (
+        "_asked",
+        "_asked_all",
+        "_due",
+        "_holding",
+        "_label",
+        "_made",
+        "_plan",
+        "_seen",
+        "_text",
+        "readers",
+    )
+
     def __init__(
         self,
         fixes: Sequence[type[Fix]] | FixPlan,
@@ -60,7 +73,7 @@ class Chain:
         self._asked, self._seen, self._label = asked, seen, label
         self._plan = plan_of(fixes)
         self._made: dict[type[Fix], Fix | None] = {}  # None where one is off
-        self._holding: dict[type[Fix], HoldingFix] = {}  # of those that are made
+        self._holding: list[HoldingFix] = []  # of those that are made
         self._asked_all = 0  # bits of those that are asked about each chunk
         self._due: list[tuple[Chunk, int, Sequence[str]]] = []  # flushed, and not drawn
         self.readers: list[HoldingFix] = []
@@ -93,7 +106,7 @@ class Chain:
         if isinstance(fix, AssembledCalls):
             fix.on = self._plan.names
         if isinstance(fix, HoldingFix):
-            self._holding[kind] = fix
+            self._holding.append(fix)
             if kind in self._plan.flushing and not fix.holds_calls:
                 # The others wait for another call, or the end.
                 self._asked_all |= 1 << self._plan.place_of[kind]
@@ -102,12 +115,12 @@ class Chain:
     @property
     def waits(self) -> bool:
         """Whether a fix holds anything of a choice back."""
-        return any(each.waiting is not None for each in self._holding.values())
+        return any(each.waiting is not None for each in self._holding)
 
     @property
     def waiting_briefly(self) -> list[object]:
         """What the fixes hold back for 100 ms, each to be compared."""
-        held = [fix.waiting for fix in self._holding.values() if not fix.holds_calls]
+        held = [fix.waiting for fix in self._holding if not fix.holds_calls]
         return [each for each in held if each is not None]
 
     def watch(self, index: int, keys: Sequence[str]) -> bool:
@@ -118,7 +131,7 @@ class Chain:
             of a text that is parsed for the other, and then count it twice.
         """
         self.readers, self._text = [], (index, keys)
-        for fix in (*self._holding.values(),):
+        for fix in (*self._holding,):
             try:
                 if fix.waiting is not None:
                     return False
@@ -193,7 +206,7 @@ class Chain:
 
     def flush(self, record: EventRecord) -> Iterator[Outgoing]:
         """Yield what the fixes still hold at the stream's end, as `run` does."""
-        return self._send_held(record, self._plan.flushing, lambda fix: fix.flush())
+        return self._send_held(record, lambda fix: fix.flush())
 
     def end(
         self,
@@ -208,19 +221,17 @@ class Chain:
         """
         return self._send_held(
             record,
-            self._plan.holding,
             lambda fix: [] if briefly and fix.holds_calls else fix.end(indexes),
         )
 
     def _send_held(
         self,
         record: EventRecord,
-        kinds: Iterable[type[HoldingFix]],
         held: Callable[[HoldingFix], list[Chunk]],
     ) -> Iterator[Outgoing]:
-        for kind in kinds:
-            fix = self._holding.get(kind)
-            if fix is None:
+        for kind in self._plan.holding:
+            fix = self._made.get(kind)
+            if not isinstance(fix, HoldingFix):
                 continue
             place = self._plan.place_of[kind]
             for part in self._called(fix, held, fix) or ():
@@ -250,7 +261,7 @@ class Chain:
         """
         received = self._seen.received
         self._seen.received = {key: at for key, at in received.items() if at != n}
-        for fix in (*self._holding.values(), *more):
+        for fix in (*self._holding, *more):
             self._called(fix, fix.undo, n)
 
     def _draw(
@@ -304,8 +315,8 @@ class Chain:
                         todo.append((part, place, None))  # as it is by now
                         break
                     continue
-                holding = self._holding.get(kind)
-                record.fixed(*((fix.name,) if holding is None else holding.repaired))
+                named = fix.repaired if isinstance(fix, HoldingFix) else (fix.name,)
+                record.fixed(*named)
                 todo += more
                 break
             else:
@@ -389,7 +400,7 @@ class Chain:
         if kind in self._made and self._made[kind] is None:
             return
         self._made[kind] = None
-        self._holding.pop(kind, None)
+        self._holding = [fix for fix in self._holding if type(fix) is not kind]
         if kind in self._plan.flushing:
             self._asked_all &= ~(1 << self._plan.place_of[kind])
         self._seen.is_unsure = True

@@ -182,7 +182,7 @@ class Pipeline(EventStream):
 
     def _learn(self, record: EventRecord) -> None:
         """Remember what is around the text of the last event, if nothing waits."""
-        text = self.event_repair.text
+        text, self.event_repair.text = self.event_repair.text, None
         try:
             if (
                 text is not None

@@ -7,36 +7,29 @@ from .state import State
 _MOST = 8  # events of words that are held
 
 
-class Words:
-    """The words that a stream holds until the next event.
+def hold(state: State, outgoing: Outgoing, fixes: list[str]) -> None:
+    """Hold an error until the next event tells whether the stream goes on."""
+    words = state.words
+    words.append((state.sender.hold(outgoing), fixes))
+    if len(words) > _MOST:
+        _drop(state, words.pop()[0])
 
-    Args:
-        state: The state of the stream, which has them.
-    """
 
-    def __init__(self, state: State) -> None:
-        self._state = state
+def take(state: State) -> list[tuple[Outgoing, list[str]]]:
+    """Hold none any more, and return those that were held."""
+    words, state.words = state.words, []
+    return words
 
-    def hold(self, outgoing: Outgoing, fixes: list[str]) -> None:
-        """Hold an error until the next event tells whether the stream goes on."""
-        words = self._state.words
-        words.append((self._state.sender.hold(outgoing), fixes))
-        if len(words) > _MOST:
-            self._drop(words.pop()[0])
 
-    def take(self) -> list[tuple[Outgoing, list[str]]]:
-        """Hold none any more, and return those that were held."""
-        words, self._state.words = self._state.words, []
-        return words
+def drop(state: State) -> None:
+    """Send a newline in place of each: the stream goes on."""
+    for outgoing, _ in take(state):
+        received = outgoing.record.before or b""
+        if sounds_failed(received.decode(errors="replace")):
+            state.seen.lose(words=True)  # they may stand in place of a chunk
+        _drop(state, outgoing)
 
-    def drop(self) -> None:
-        """Send a newline in place of each: the stream goes on."""
-        for outgoing, _ in self.take():
-            received = outgoing.record.before or b""
-            if sounds_failed(received.decode(errors="replace")):
-                self._state.seen.lose(words=True)  # they may stand in place of a chunk
-            self._drop(outgoing)
 
-    def _drop(self, words: Outgoing) -> None:
-        self._state.sender.send(Outgoing(words.record, {}, b"\n"))
-        self._state.sender.drop(words)
+def _drop(state: State, words: Outgoing) -> None:
+    state.sender.send(Outgoing(words.record, {}, b"\n"))
+    state.sender.drop(words)

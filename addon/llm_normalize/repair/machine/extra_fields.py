@@ -35,8 +35,7 @@ def hold(state: State, chunk: Chunk, fix: str) -> None:
     if is_much:
         goes_on = state.finish is not None or state.opened - state.finished
         found = state.bare_choices() if goes_on or not state.asked.usage else []
-        n = state.last.record.n if state.last else 0
-        send(state, n, {**state.envelope(), "choices": found})
+        send(state, state.seen.n, {**state.envelope(), "choices": found})
 
 
 def strip(state: State, chunk: Chunk, fix: str) -> None:

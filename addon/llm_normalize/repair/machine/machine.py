@@ -71,10 +71,10 @@ from ...wire.event_boundary import DONE
 from ...wire.sse import encode
 from ..look import Finding
 from ..outcome import ChunkSender, Close, EventRecord, Outgoing
-from . import extra_fields, finish, usage
-from .error_words import Words
-from .sending import LOST_END, Sending
+from . import error_words, extra_fields, finish, sending, usage
 from .state import State
+
+_BEGINS = Finding.CONTENT | Finding.ARGUMENTS
 
 
 class Machine:
@@ -96,32 +96,28 @@ class Machine:
         sender: ChunkSender,
         close: Close,
     ) -> None:
-        self.state = State(asked, seen, on, sender)
-        self._asked, self._seen, self._on, self._sender = asked, seen, on, sender
-        self._close, self._sending = close, Sending(self.state, close)
-        self.words = Words(self.state)
-        """Words that are an error if the stream does not go on after them."""
+        self.state = State(asked, seen, on, sender, close)
 
     # -- a chunk ---------------------------------------------------------------
 
     def chunk(self, outgoing: Outgoing) -> None:
         """Send a repaired chunk, hold it, or move its fields to another."""
         state, chunk = self.state, outgoing.chunk
-        if self._seen.holes and self._sending.is_lost(outgoing):
+        if state.seen.holes and sending.is_lost(state, outgoing):
             return
-        state.last = outgoing
+        state.last = chunk
         if state.opening is not None:
-            self._sending.send_opening()
+            sending.send_opening(state, chunk)
         indexes = {index_of(choice) for choice in choices(chunk)}
-        if state.done or self._seen.error:
+        if state.done or state.seen.error:
             self._after_the_end(outgoing, indexes)
         elif indexes:
             self._with_choices(outgoing, indexes)
         elif usage_of(chunk):
-            may_go_on = self._sending.lacks_part(state.finish)
+            may_go_on = sending.lacks_part(state, state.finish)
             self._usage_chunk(outgoing, over=state.is_over and not may_go_on)
         elif (
-            "choices-empty" in self._on
+            "choices-empty" in state.on
             and outgoing.raw is None
             and chunk.get("choices") == []
             and "moderation" not in chunk
@@ -129,9 +125,9 @@ class Machine:
             extra_fields.hold(state, chunk, "choices-empty")
         else:
             # OpenAI's moderation follows the finish; usage does only if requested.
-            if self._asked.usage or "moderation" in chunk:
-                self._sending.release_finish()
-            self._sender.send(outgoing)
+            if state.asked.usage or "moderation" in chunk:
+                sending.release_finish(state)
+            state.sender.send(outgoing)
 
     def lets_pass(self, text: Outgoing) -> bool:
         """Tell whether a text that goes on can be sent at once, for nothing waits."""
@@ -140,13 +136,19 @@ class Machine:
         index = choice["index"]
         if not state.rests or index not in state.opened or index in state.finished:
             return False
-        if index not in self._seen.choices:
+        sent = state.seen.choices.get(index)
+        if sent is None:
             return False  # it was opened without a delta
-        if text.found & Finding.REASONING and index not in state.thought:
+        if text.found & Finding.REASONING and sent.thought is None:
             return False  # not each of its keys counts
-        if text.found & (Finding.CONTENT | Finding.ARGUMENTS):
-            state.begun.setdefault(index, text.record)
-        state.last = text
+        if sent.begun is None and text.found & _BEGINS:
+            sent.begun = text.record.n
+        # The text would stay until the next event that is parsed.
+        state.last = {
+            key: () if key == "choices" else each
+            for key, each in text.chunk.items()
+            if key in ENVELOPE or key == "choices"
+        }
         return True
 
     def _with_choices(self, outgoing: Outgoing, indexes: set[int]) -> None:
@@ -167,11 +169,12 @@ class Machine:
             if finish.drop_finished(state, outgoing) and not choices(chunk):
                 self._emptied(outgoing)
                 return
-        state.finished |= finished & state.opened
+        ended = finished & state.opened
+        state.finished = state.finished | ended if ended else state.finished
         if (
             usage_of(chunk)
             and usage.take_off_choices(state, outgoing, finished)
-            and "event-empty" in self._on
+            and "event-empty" in state.on
             and is_empty_chunk(chunk)
         ):
             outgoing.fixed("event-empty")
@@ -183,24 +186,24 @@ class Machine:
             or indexes.isdisjoint(finished_of(held.chunk))
             or not finish.overtake(state, held, outgoing)
         ):
-            self._sending.release_finish()
+            sending.release_finish(state)
         if is_bare:
-            self._sending.send_bare_finish(outgoing)
+            sending.send_bare_finish(state, outgoing)
         elif finished:
-            self._sending.send_closed(outgoing, finished)
-        elif not self._sending.hold_opening(outgoing, new):
-            self._sender.send(outgoing)
+            sending.send_closed(state, outgoing, finished)
+        elif not sending.hold_opening(state, outgoing, new):
+            state.sender.send(outgoing)
 
     def _emptied(self, outgoing: Outgoing) -> None:
         """Handle a chunk without its choices, which were over: usage may still follow."""
-        chunk = outgoing.chunk
+        state, chunk = self.state, outgoing.chunk
         if usage_of(chunk) and is_error(chunk):
             # With a choice it was not an error.
-            extra_fields.strip(self.state, chunk, finish.AFTER)
+            extra_fields.strip(state, chunk, finish.AFTER)
         if usage_of(chunk):
             self._usage_chunk(outgoing, over=False)
         else:
-            extra_fields.hold(self.state, chunk, finish.AFTER)
+            extra_fields.hold(state, chunk, finish.AFTER)
 
     def _after_the_end(self, outgoing: Outgoing, indexes: set[int]) -> None:
         """Handle a chunk after `[DONE]` or an error: send it without empty choices."""
@@ -208,105 +211,110 @@ class Machine:
         bare = not any(each.get("delta") for each in choices(chunk))
         if bare and (usage_of(chunk) or not indexes):
             # The calls precede usage and the rest.
-            self._sending.close_choices(outgoing.record.n)
-        if self._asked.usage or not usage_of(chunk):
+            sending.close_choices(state, outgoing.record.n)
+        if state.asked.usage or not usage_of(chunk):
             finish.drop_finished(state, outgoing)
         elif (
-            not indexes and usage.UNASKED in self._on and state.opened - state.finished
+            not indexes and usage.UNASKED in state.on and state.opened - state.finished
         ):
             chunk["choices"] = state.bare_choices()
             outgoing.fixed(usage.UNASKED)
         empty = outgoing.raw is None and chunk.keys() <= ENVELOPE | {"choices"}
         if choices(chunk) or usage_of(chunk) or not (indexes or empty):
-            self._sender.send(outgoing)
+            state.sender.send(outgoing)
 
     def _usage_chunk(self, outgoing: Outgoing, *, over: bool) -> None:
         """Handle a usage chunk; *over* tells whether every choice has finished."""
         state = self.state
-        if not self._asked.usage:
+        if not state.asked.usage:
             if not usage.take_unasked(state, outgoing):
-                self._sending.release_finish()
-                self._sender.send(outgoing)
+                sending.release_finish(state)
+                state.sender.send(outgoing)
             # If all counts are zero, the real usage may still follow.
             elif state.is_over and counts(state.usage):
-                self._sending.attach_usage_to_finish()
-        elif usage.REPEATED in self._on and state.usage_sent:
+                sending.attach_usage_to_finish(state)
+        elif usage.REPEATED in state.on and state.usage_sent:
             outgoing.fixed(usage.REPEATED)
             extra_fields.hold(state, outgoing.chunk, usage.REPEATED)
-        elif usage.EARLY in self._on and not over:
+        elif usage.EARLY in state.on and not over:
             usage.hold_chunk(state, outgoing)
         else:
             usage.drop_chunk(state)
-            self._sending.release_finish()
-            self._close(outgoing.record, None)
+            sending.release_finish(state)
+            state.close(outgoing.record, None)
             usage.mark_sent(state)
-            self._sender.send(outgoing)
+            state.sender.send(outgoing)
 
     # -- `[DONE]`, errors, what is not understood --------------------------------------
 
     def done(self, outgoing: Outgoing) -> None:
         """Send the provider's `[DONE]`, behind all that is held."""
-        state, seen, n = self.state, self._seen, outgoing.record.n - 1
-        if state.done and "done-repeated" in self._on:
+        state, n = self.state, outgoing.record.n - 1
+        seen = state.seen
+        if state.done and "done-repeated" in state.on:
             outgoing.fixed("done-repeated")
             return
         if state.rests and not state.usage and state.all_finished:
-            self._sending.close_choices(n)
+            sending.close_choices(state, n)
             state.done = True
-            self._sender.send(outgoing)
+            state.sender.send(outgoing)
             return
         self._send_words()
         unfinished = state.unfinished
-        self._sending.settle(last=not unfinished)
+        sending.settle(state, last=not unfinished)
         for index in unfinished if not seen.error else ():
-            self._sending.add_finish(index, n)
+            sending.add_finish(state, index, n)
         if seen.holes and (state.opened - state.finished or not state.opened):
             lost = Outgoing(EventRecord(n, None), state.envelope(), None)
-            self._sending.fail(lost, LOST_END)
+            sending.fail(state, lost, sending.LOST_END)
         extra_fields.flush(state, n)
-        self._sending.close_choices(n)
+        sending.close_choices(state, n)
         if not seen.error:
             usage.flush(state, n)
         state.done = True
-        self._sender.send(outgoing)
+        state.sender.send(outgoing)
 
     def error(self, outgoing: Outgoing) -> None:
         """Send an error, behind all that is held; nothing is added to the stream after it.
 
         It says more than words before it.
         """
-        self.words.drop()
-        self._seen.error = True
-        self._sending.send_all(outgoing.record.n - 1)
-        usage.flush(self.state, outgoing.record.n - 1)
-        self._sender.send(outgoing)
+        state = self.state
+        error_words.drop(state)
+        state.seen.error = True
+        sending.send_all(state, outgoing.record.n - 1)
+        usage.flush(state, outgoing.record.n - 1)
+        state.sender.send(outgoing)
 
     def _send_words(self) -> None:
         """Send the words that wait: nothing follows, unless all was there before them."""
-        if self.state.all_finished:
-            self.words.drop()
-        for outgoing, fixes in self.words.take():
+        state = self.state
+        if state.all_finished:
+            error_words.drop(state)
+        for outgoing, fixes in error_words.take(state):
             for fix in fixes:
                 outgoing.record.fixed(fix)
             self.error(outgoing)
-            self._sender.drop(outgoing)
+            state.sender.drop(outgoing)
 
     def unknown_event(self) -> None:
         """Make way for an event that is not understood.
 
         It may itself have been an error or a finish, so neither is added after it.
         """
-        self._sending.send_opening()
-        if self._seen.is_hit:  # what is not understood may go on with that call
-            self._sending.fail(Outgoing(EventRecord(self._seen.n - 1, None), {}, None))
-        if self._asked.usage:  # else usage may follow, which belongs on the finish
-            self._sending.release_finish()
-        self.state.doubtful = True
+        state = self.state
+        sending.send_opening(state)
+        if state.seen.is_hit:  # what is not understood may go on with that call
+            sending.fail(state, Outgoing(EventRecord(state.seen.n - 1, None), {}, None))
+        if state.asked.usage:  # else usage may follow, which belongs on the finish
+            sending.release_finish(state)
+        state.doubtful = True
 
     def unmodified_chunk(self, outgoing: Outgoing) -> None:
         """Make way for a chunk that is sent unmodified."""
-        self._sending.send_all(outgoing.record.n - 1)
         state = self.state
+        sending.send_all(state, outgoing.record.n - 1)
+        state.seen.note(outgoing.chunk)
         state.begin(outgoing, {index_of(each) for each in choices(outgoing.chunk)})
         state.finished |= finished_of(outgoing.chunk) & state.opened
 
@@ -320,8 +328,8 @@ class Machine:
         (`end` then adds what is missing).
         """
         state = self.state
-        unsure = state.doubtful or state.cut or self._seen.error
-        may_end = "done-missing" in self._on and not unsure
+        unsure = state.doubtful or state.cut or state.seen.error
+        may_end = "done-missing" in state.on and not unsure
         return state.done or (state.is_over and may_end)
 
     def end(self, count: int) -> None:
@@ -329,14 +337,14 @@ class Machine:
         state = self.state
         if state.holds_chunk:
             self._send_words()
-        self._sending.send_all(count)
-        if state.done or state.cut or self._seen.error:
+        sending.send_all(state, count)
+        if state.done or state.cut or state.seen.error:
             return
         usage.flush(state, count)
         # More may follow an empty HTTP/2 frame, see exchange/stream/stream_rewriter.py.
         is_sure = state.all_finished and not state.doubtful
-        if is_sure and "done-missing" in self._on:
-            self._sender.add(count, encode(DONE), "done-missing")
+        if is_sure and "done-missing" in state.on:
+            state.sender.add(count, encode(DONE), "done-missing")
             state.done = True
 
     def release(self, n: int, *, silent: bool, last: bool) -> None:
@@ -352,15 +360,15 @@ class Machine:
             state.waited_enough |= silent and state.finish is not None
             if last:
                 self._send_words()
-            self._sending.send_all(n)
+            sending.send_all(state, n)
         else:
             if not state.is_blank:
-                self._sending.send_opening()
+                sending.send_opening(state)
             if state.finish is not None and not state.finish_waits_for_event:
                 state.waited_enough = True
-                self._sending.attach_usage_to_finish()
-                self._sending.release_finish()
-            self._sending.close_choices(n, briefly=True)
+                sending.attach_usage_to_finish(state)
+                sending.release_finish(state)
+            sending.close_choices(state, n, briefly=True)
         if last or state.can_send_usage:
             usage.flush(state, n)
 
@@ -370,11 +378,12 @@ class Machine:
         For a block whose end has not been received: anything sent after it would continue
         its last line.
         """
+        state = self.state
         if last:
             self._send_words()
-        self._sending.send_all(n - 1)
-        usage.flush(self.state, n - 1)
-        self.state.cut = self.state.cut or last
+        sending.send_all(state, n - 1)
+        usage.flush(state, n - 1)
+        state.cut = state.cut or last
 
     # -- what waits, for the pipeline ----------------------------------------------------
 
@@ -385,23 +394,26 @@ class Machine:
             n: The block.
             failed: The record whose block is about to be sent as received, if any.
         """
-        self.state.take_held_chunks()
-        self._sender.rescue(failed)
-        if failed is None or self.state.usage_fix not in failed.fixes:
-            usage.flush(self.state, n - 1)
+        state = self.state
+        state.take_held_chunks()
+        state.sender.rescue(failed)
+        if failed is None or state.usage_fix not in failed.fixes:
+            usage.flush(state, n - 1)
 
     def abandon(self) -> bool:
         """Drop what a stream that broke off still holds; tell whether that is a loss."""
-        opening = self.state.opening
-        held = self.state.take_held_chunks()
+        state = self.state
+        opening = state.opening
+        held = state.take_held_chunks()
         for outgoing in held:
-            self._sender.drop(outgoing)
+            state.sender.drop(outgoing)
         is_loss = any(outgoing is not opening for outgoing in held)
-        return is_loss or bool(self.state.usage)
+        return is_loss or bool(state.usage)
 
     def join(self, record: EventRecord, data: bytes) -> None:
         """Append the last byte of a line ending to the held chunks of *record*."""
-        for outgoing in self.state.held_chunks:
+        state = self.state
+        for outgoing in state.held_chunks:
             if outgoing.record is not record or outgoing.raw is None:
                 continue
             if outgoing.raw.endswith(b"\r"):

@@ -21,7 +21,7 @@ from ...chat.conversion import counts
 from ...chat.state.sent_call import SentCall
 from ...chat.state.stream_state import MAX_TRACKED, Asked, Seen
 from ...wire.json_text import Json
-from ..outcome import ChunkSender, EventRecord, Outgoing
+from ..outcome import ChunkSender, Close, Outgoing
 
 _ANSWER = frozenset(("content", "tool_calls", "function_call", "refusal", "audio"))
 _LATE = "tool-call-name-late"
@@ -36,11 +36,10 @@ class State:
         seen: What has been sent, recorded before the machine gets it.
         on: The names of the fixes that are on.
         sender: Sends chunks, or holds them.
+        close: Sends what the fixes hold of choices that end, as part of a record.
         opened: Indexes of the choices that have begun.
         finished: Indexes of those that have a finish reason.
-        begun: The record in which a choice sent its first answer or call.
-        thought: The record in which it sent its first reasoning.
-        last: The last chunk.
+        last: The last chunk; of a text that went on, the envelope alone.
         opening: An opening, or a `{}`, that is held for one event.
         is_blank: Whether that is a `{}`: it waits however long the event takes.
         finish: A bare finish that is held for what may follow.
@@ -71,11 +70,10 @@ class State:
     seen: Seen
     on: frozenset[str]
     sender: ChunkSender
-    opened: set[int] = field(default_factory=set)
-    finished: set[int] = field(default_factory=set)
-    begun: dict[int, EventRecord] = field(default_factory=dict)
-    thought: dict[int, EventRecord] = field(default_factory=dict)
-    last: Outgoing | None = None
+    close: Close
+    opened: frozenset[int] = frozenset()
+    finished: frozenset[int] = frozenset()
+    last: Chunk = field(default_factory=dict)
     opening: Outgoing | None = None
     is_blank: bool = False
     finish: Outgoing | None = None
@@ -108,16 +106,17 @@ class State:
         if len(self.opened) < MAX_TRACKED:
             self.opened |= indexes
         for index, _, delta in deltas(outgoing.chunk):
-            if index not in self.opened:
+            choice = self.seen.choices.get(index)
+            if choice is None or index not in self.opened:
                 continue
             found = {key for key, value in delta.items() if value}
             opens = "tool_calls" in delta and any(
                 function(call).get("name") for call in calls(delta)
             )
-            if opens or (index not in self.begun and not _ANSWER.isdisjoint(found)):
-                self.begun[index] = outgoing.record
-            if index not in self.thought and not found.isdisjoint(REASONING):
-                self.thought[index] = outgoing.record
+            if opens or (choice.begun is None and not _ANSWER.isdisjoint(found)):
+                choice.begun = outgoing.record.n
+            if choice.thought is None and not found.isdisjoint(REASONING):
+                choice.thought = outgoing.record.n
         return new
 
     def note_continued(self, chunk: Chunk | None = None) -> None:
@@ -205,11 +204,12 @@ class State:
         chunk, or on every call.
         """
         ended = finished_of(outgoing.chunk)
-        begun = [self.begun.get(index) for index in ended]
-        thought = [self.thought.get(index) for index in ended]
+        found = [self.seen.choice(index) for index in ended]
+        begun = [choice.begun for choice in found]
+        thought = [choice.thought for choice in found]
         empty = None in begun and not usage_of(outgoing.chunk)
         unnamed = _LATE in outgoing.record.fixes
-        here = id(outgoing.record) in map(id, (*begun, *thought))
+        here = outgoing.record.n in (*begun, *thought)
         return self.goes_on or empty or unnamed or here
 
     # -- what is held ----------------------------------------------------------
@@ -272,7 +272,7 @@ class State:
 
     def envelope(self) -> Chunk:
         """Return the envelope of the last chunk, for one that is added."""
-        return envelope_of(self.last.chunk) if self.last else {}
+        return envelope_of(self.last)
 
     def bare_choices(self) -> list[Chunk]:
         """Return an empty choice, for a chunk that is added to carry something else.
