@@ -105,27 +105,34 @@ class Outgoing:
         return encode(dumps(self.chunk)) if self.raw is None else self.raw
 
 
+class Emitter(Protocol):
+    """Sends what belongs to a record: see `Output`."""
+
+    def emit(self, record: EventRecord, data: bytes, /) -> None:
+        """Send bytes that belong to *record*."""
+
+    def close(self, record: EventRecord, /) -> None:
+        """Hand *record* over, unless a part of it waits."""
+
+
 class ChunkSender:
     """Where chunks are sent, and where some wait.
 
     Args:
-        emit: Sends bytes that belong to a record.
-        close: Called when a part of a record waits no more.
+        output: What sends.
         ride: Applies what rides on repairs to what was changed after all fixes.
     """
 
-    __slots__ = ("_emit", "_held", "_ride", "close")
+    __slots__ = ("_held", "_output", "_ride")
 
-    def __init__(
-        self,
-        emit: Callable[[EventRecord, bytes], None],
-        close: Callable[[EventRecord], None],
-        ride: Callable[[Outgoing], None] = lambda _: None,
-    ) -> None:
-        self._emit = emit
-        self.close = close
+    def __init__(self, output: Emitter, ride: Callable[[Outgoing], None]) -> None:
+        self._output = output
         self._ride = ride
         self._held: list[Outgoing] = []  # what waits, for any reason
+
+    def close(self, record: EventRecord) -> None:
+        """Hand *record* over, unless a part of it waits."""
+        self._output.close(record)
 
     def send(self, outgoing: Outgoing) -> None:
         """Send *outgoing* now."""
@@ -135,7 +142,7 @@ class ChunkSender:
         raw = outgoing.raw
         if raw is None:
             raw = encode(dumps(outgoing.chunk))
-        self._emit(outgoing.record, raw)
+        self._output.emit(outgoing.record, raw)
         self._held = held
 
     def hold(self, outgoing: Outgoing) -> Outgoing:
@@ -167,7 +174,7 @@ class ChunkSender:
                 data = outgoing.encode()
             except Exception:  # noqa: BLE001 - the repair is over, whatever it was
                 data = record.before if record.before and not record.after else b""
-            self._emit(record, data)
+            self._output.emit(record, data)
             self.close(record)
 
     def _all_but(self, outgoing: Outgoing) -> list[Outgoing]:
@@ -176,5 +183,7 @@ class ChunkSender:
     def add(self, n: int, chunk: Chunk | bytes, name: str) -> None:
         """Send a chunk, or an event, that the provider left out after event *n*."""
         record = EventRecord(n, None, fixes=[name])
-        self._emit(record, chunk if isinstance(chunk, bytes) else encode(dumps(chunk)))
+        self._output.emit(
+            record, chunk if isinstance(chunk, bytes) else encode(dumps(chunk))
+        )
         self.close(record)

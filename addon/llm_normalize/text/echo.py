@@ -76,13 +76,13 @@ class Echo:
     _short_strings: set[str]  # those that are shorter than a window
     _starts: set[str]
     _ends: set[str]
+    _found: dict[str, list[Span]] | None = None
 
     def __init__(self, body: bytes | None, secrets: Iterable[str] = ()) -> None:
         self._body = body
         self._secrets = tuple(secrets)
         self._text: str | None = None  # all strings, folded
         self._budget = _BUDGET
-        self._found: dict[str, list[Span]] = {}
 
     def hidden(self, text: str) -> str:
         """Return *text* without what repeats the request."""
@@ -115,6 +115,8 @@ class Echo:
 
     def spans(self, text: str) -> list[Span]:
         """Return where *text*, of `MOST` characters, repeats the request, in order."""
+        if self._found is None or len(self._found) >= _REMEMBERED:
+            self._found = {}
         if text in self._found:
             return self._found[text]
         request = self._read()
@@ -128,8 +130,6 @@ class Echo:
                 (start, end, is_complete or f"\0{letters.text[start:end]}\0" in request)
                 for start, end, is_complete in marks
             )
-        if len(self._found) >= _REMEMBERED:
-            self._found.clear()
         self._found[text] = spans
         return spans
 

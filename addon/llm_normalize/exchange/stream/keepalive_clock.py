@@ -37,6 +37,11 @@ class StreamClock:
         failed: Called if this mitmproxy does not let an addon send on a timer.
     """
 
+    __slots__ = (
+        "_check", "_events", "_failed", "_flow", "_is_over", "_loop", "_pause", "_quiet",
+        "_rewriter", "_sent", "_silent", "_since", "_waking",
+    )  # fmt: skip
+
     def __init__(
         self,
         flow: http.HTTPFlow,

@@ -51,7 +51,7 @@ class EventRepair:
         """Events that passed unread, by reason."""
         self.has_ended = False
         """Whether nothing follows the event at hand."""
-        self._sender = ChunkSender(output.emit, output.close, chain.ride)
+        self._sender = ChunkSender(output, chain.ride)
         self.machine = Machine(asked, seen, chain.names, self._sender, self.close)
         self._chain, self._seen = chain, seen
         self._parser, self._output = parser, output

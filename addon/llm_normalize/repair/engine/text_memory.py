@@ -119,7 +119,7 @@ class TextMemory:
         self._fixes: tuple[str, ...] = ()
         self.known: Around | None = None
         """What is around the text of the last event; None if it was more than a text."""
-        self.keys: list[str] = []
+        self.keys: tuple[str, ...] = ()
         """The keys of that text in the delta."""
         self._numbered: tuple[_Numbered, _Numbered] | None = None
 
@@ -166,10 +166,10 @@ class TextMemory:
             record: The event.
             chunk: The chunk that was sent, with one choice that goes on with its text.
         """
-        self.known, self.keys = _around(record, chunk) or (None, [])
+        self.known, self.keys = _around(record, chunk) or (None, ())
 
 
-def _around(record: EventRecord, chunk: Chunk) -> tuple[Around, list[str]] | None:
+def _around(record: EventRecord, chunk: Chunk) -> tuple[Around, tuple[str, ...]] | None:
     """What is around the text of an event, if it has one, and the keys of that text."""
     raw = record.before or b""
     if len(raw) > FEW or len(record.after) != 1 or not raw.endswith(b"\n\n"):
@@ -177,7 +177,7 @@ def _around(record: EventRecord, chunk: Chunk) -> tuple[Around, list[str]] | Non
     delta = chunk["choices"][0]["delta"]
     if delta.get("tool_calls"):
         return None
-    keys = [key for key in _KEYS if delta.get(key)]
+    keys = tuple([key for key in _KEYS if delta.get(key)])
     words = delta[keys[0]] if keys else None
     if not isinstance(words, str):
         return None

@@ -190,11 +190,13 @@ class State:
         It is where others did, and where its last call has no name yet, or none of the
         arguments that its tool takes.
         """
-        unnamed = finished_of(chunk) & self.seen.unnamed
+        if self.goes_on or not (self.seen.calls or self.seen.unnamed):
+            return self.goes_on
+        if not self.seen.unnamed.isdisjoint(finished_of(chunk)):
+            return True
         tools = self.asked.declared
         takes = tools.names - tools.bare
-        hollow = (call.full_name for _, _, call in self.hollow_calls(chunk))
-        return self.goes_on or bool(unnamed) or any(name in takes for name in hollow)
+        return any(call.full_name in takes for _, _, call in self.hollow_calls(chunk))
 
     def is_one_of_many(self, outgoing: Outgoing) -> bool:
         """Tell whether the finish in *outgoing* may be one of many.
@@ -254,9 +256,11 @@ class State:
     @property
     def can_send_usage(self) -> bool:
         """Whether usage is held that can be sent now: nothing has to precede it."""
+        if not (self.asked.usage and self.is_over):
+            return False
         has_some = self.usage_chunk is not None or counts(self.usage)
         waits = self.suspects or self.finish_waits_for_event
-        return has_some and self.asked.usage and self.is_over and not waits
+        return has_some and not waits
 
     @property
     def mark(self) -> object:
