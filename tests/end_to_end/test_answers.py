@@ -4,7 +4,6 @@ import gzip
 import json
 import ssl
 import threading
-import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 
 from llm_normalize.repair.fix import DONE, chunk, completion, wire
 from llm_normalize.wire.json_text import dumps
-from package.test_public_names import NAMES
 from support import (
     LOOPBACK,
     Http1Client,
@@ -60,13 +58,6 @@ OPENAI = (
     event(chunk({}, finish="stop")),
     DONE,
 )
-
-
-def zipped(events: Sequence[bytes]) -> list[bytes]:
-    """Return *events* as a server sends them that flushes each."""
-    packer = zlib.compressobj(wbits=31)
-    parts = [packer.compress(each) + packer.flush(zlib.Z_SYNC_FLUSH) for each in events]
-    return [*parts, packer.flush()]
 
 
 def post(
@@ -181,38 +172,6 @@ def test_body_is_repaired_and_its_length_is_right(
     assert flow["stream"] is False
 
 
-# -- observe -----------------------------------------------------------------------
-
-
-def counts(records: list[dict[str, Json]]) -> Json:
-    flow = records[-1]
-    return flow["events"], flow["changed"], flow["fixes"]
-
-
-def test_observe_changes_no_byte_and_counts_what_repair_would(
-    reverse: Mitmdump, provider: Provider
-) -> None:
-    repaired = provider.script(*NIM)
-    post(reverse, repaired)
-    headers = {"content-encoding": "gzip", "x-brook": "1"}
-    plain = provider.script(*NIM, framing="length")
-    packed = provider.script(*zipped(NIM), headers=headers, framing="length")
-    with reverse.options(normalize_mode="observe"):
-        for script in (plain, packed):
-            body, reply = post(reverse, script, headers={"accept-encoding": "gzip"})
-            assert body == script.bytes
-            assert script.requests[0].headers["accept-encoding"] == "gzip"
-            assert reply.headers == dict(script.head())
-    expected = counts(reverse.records(repaired))
-    for script in (plain, packed):
-        records = reverse.records(script)
-        assert counts(records) == expected
-        assert {each["mode"] for each in records} == {"observe"}
-        flow = records[-1]
-        assert flow["bytes_in"] == flow["bytes_out"] == len(script.bytes)
-    assert not [each for each in reverse.records(repaired) if "mode" in each]
-
-
 # -- whose TLS is opened -----------------------------------------------------------
 
 
@@ -302,48 +261,6 @@ def test_client_that_does_not_trust_the_ca_is_told_what_to_do(
 # -- the pairs log -----------------------------------------------------------------
 
 
-def test_pairs_log_tells_of_each_event(reverse: Mitmdump, provider: Provider) -> None:
-    comment = b": still here\n\n"
-    script = provider.script(comment, *NIM)
-    body, _ = post(reverse, script, {**ASKED, "user": "canary"}, headers={"x-a": "b"})
-    *pairs, flow = reverse.records(script)
-    each = [comment, *NIM[:4]]
-    due = ["\n", *(each.decode() for each in OPENAI[:4])]
-    ending = ["role-null", "finish-with-delta", "field-null"]
-    fixes = [["comment-sent"], ["content-null"], ["role-null"], ["role-null"], ending]
-    assert [list(pair) for pair in pairs] == [NAMES["log"]["pair"]] * 5
-    for n, pair in enumerate(pairs):
-        assert (pair["type"], pair["v"], pair["n"]) == ("pair", 1, n)
-        assert (pair["before"], pair["after"]) == (each[n].decode(), [due[n]])
-        assert pair["fixes"] == fixes[n]
-        assert pair["ms"] >= 0
-    assert list(flow) == NAMES["log"]["flow"]
-    assert flow["time"].endswith("Z")
-    assert 0 < flow["first_ms"] <= flow["total_ms"]
-    expected = {
-        "type": "flow",
-        "v": 1,
-        "host": f"{LOOPBACK}:{provider.port}",
-        "path": script.path,
-        "status": 200,
-        "model": "acme-1",
-        "stream": True,
-        "events": 6,
-        "changed": 5,
-        "fixes": {
-            "role-null": 3,
-            "comment-sent": 1,
-            "content-null": 1,
-            "finish-with-delta": 1,
-            "field-null": 1,
-        },
-        "bytes_in": len(script.bytes),
-        "bytes_out": len(body),
-        "end": "complete",
-    }
-    assert {name: flow[name] for name in expected} == expected
-
-
 def test_nothing_of_the_request_is_logged(
     reverse: Mitmdump, provider: Provider
 ) -> None:
@@ -390,58 +307,3 @@ def test_query_is_in_no_record(reverse: Mitmdump, provider: Provider) -> None:
         client.post(f"{script.path}?key={KEY}", ASKED).rest()
     reverse.records(script)
     assert KEY not in reverse.pairs_path.read_text()
-
-
-@pytest.mark.parametrize(
-    ("header", "query"),
-    [
-        ({"authorization": f"Bearer {KEY}"}, ""),
-        ({"authorization": f"bearer {KEY}"}, ""),
-        ({"api-key": KEY}, ""),
-        ({"cookie": f"theme=dark; session={KEY}"}, ""),
-        ({}, f"?key={KEY}"),
-    ],
-    ids=["Bearer", "bearer", "api-key", "cookie", "query"],
-)
-def test_key_that_an_error_quotes_is_masked(
-    reverse: Mitmdump, provider: Provider, header: dict[str, str], query: str
-) -> None:
-    data = dumps({"message": f"Incorrect key provided: {KEY}."})
-    script = provider.script(data, status=401, headers=JSON)
-    provider.alias(script, script.path + query)
-    with Http1Client(connect(reverse.port)) as client:
-        client.post(script.path + query, ASKED, header).rest()
-    pair, _ = reverse.records(script)
-    assert KEY not in json.dumps(pair)
-
-
-QUOTES = {
-    "a message": lambda text: event({"error": {"message": f"Bad prompt: {text}"}}),
-    "a list": lambda text: event({"detail": [{"msg": text.upper(), "loc": ["body"]}]}),
-    "what Python prints": lambda text: event({"error": {"message": repr([text])}}),
-    "JSON in JSON": lambda text: event({"error": json.dumps({"messages": [text]})}),
-    "a part": lambda text: event({"message": f"no: {text[:15]}...", "code": 400}),
-    "beside choices": lambda text: event({"choices": [], "error": {"message": text}}),
-    "words": lambda text: f"Oops: {text}\n\n".encode(),
-    "no JSON": lambda text: f"event: error\ndata: {text}\n\n".encode(),
-    "HTML": lambda text: f"<html><p>{text.replace(' ', '<br>')}</p></html>".encode(),
-}
-
-
-@pytest.mark.parametrize("status", [200, 400])
-@pytest.mark.parametrize("form", QUOTES)
-def test_prompt_that_an_error_quotes_is_masked_wherever_it_stands(
-    reverse: Mitmdump, provider: Provider, form: str, status: int
-) -> None:
-    prompt = f"please keep {PROMPT} between us"
-    asked = {**ASKED, "messages": [{"role": "user", "content": prompt}]}
-    quote = QUOTES[form](prompt)
-    if status == 200:
-        script = provider.script(*NIM[:2], quote)
-    else:
-        script = provider.script(quote.removeprefix(b"data: "), status=status)
-    got, _ = post(reverse, script, asked)
-    assert b"please" in got.lower()  # the client may know what it sent
-    logged = json.dumps([*reverse.records(script)]).lower()
-    assert not [word for word in ("canary", "please", "between") if word in logged]
-    assert PROMPT not in reverse.printed()

@@ -94,24 +94,6 @@ def test_values_of_the_wrong_type_end_the_start_with_a_sentence(
     assert "invalid normalize_mode 'watch': expected repair or observe" in said
 
 
-def test_config_file_ends_the_start_likewise_and_no_key_is_quoted(
-    tmp_path: Path, mitm_ca: Path
-) -> None:
-    (tmp_path / "conf").mkdir()
-    (tmp_path / "conf" / "config.yaml").write_text(
-        f"normalize_gate: {TOKEN}\n"
-        f"normalize_keys: a.test={TOKEN}\n"
-        "normalise_only: true\n"
-        "normalize_only: maybe\n"
-    )
-    said = started(tmp_path, mitm_ca, "mitmweb")
-    assert "normalize_gate: expected env:NAME or file:PATH" in said
-    assert "invalid normalize_keys: expected a list" in said
-    assert "unknown option normalise_only: did you mean normalize_only?" in said
-    assert "invalid normalize_only 'maybe'" in said
-    assert TOKEN not in said
-
-
 def test_bad_value_of_another_script_does_not_take_the_addon_away(
     tmp_path: Path, mitm_ca: Path
 ) -> None:
