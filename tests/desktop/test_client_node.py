@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import environments
-from clients.lacking import give_up
+from clients.missing_environment import give_up
 from desktop.outside import Outside
 
 PROGRAMS = Path(__file__).parent / "programs"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from faults.play import zipped
-from faults.stage import ASKED, DUE, HTTP1, HTTP2, SENT, Stage, whole
+from faults.rig import ASKED, DUE, HTTP1, HTTP2, SENT, Rig, whole
+from faults.scenario import zipped
 from support import (
     LOOPBACK,
     Http1Client,
@@ -85,7 +85,7 @@ def failing(
 ) -> Iterator[str]:
     """Yield a path to ask for with these *options*: its record tells of *status*."""
     script = secure.script(path=CHAT)
-    with Stage(mitmdump, secure, tunnelled=True).bystander():
+    with Rig(mitmdump, secure, tunnelled=True).bystander():
         with mitmdump.options(**options):
             yield script.path
         *_, flow = mitmdump.records(script)
@@ -132,9 +132,9 @@ class Down:
 def test_target_of_a_route_that_is_down_is_an_error_in_openais_form(
     explicit: Mitmdump, secure: dict[str, Provider], how: str, protocol: str
 ) -> None:
-    stage = Stage(explicit, secure[HTTP1], tunnelled=True)
+    rig = Rig(explicit, secure[HTTP1], tunnelled=True)
     script = secure[HTTP1].script(*SENT, path=CHAT)
-    with stage.bystander(), Down(explicit, secure[HTTP1]).target(how) as down:
+    with rig.bystander(), Down(explicit, secure[HTTP1]).target(how) as down:
         target, host, reason = down
         with (
             explicit.options(normalize_routes=[f"{ROUTED}={target}"]),
@@ -209,19 +209,19 @@ def behind(
 def test_behind_another_proxy_errors_are_the_same(
     behind: Callable[[], Mitmdump], secure: dict[str, Provider]
 ) -> None:
-    stage = Stage(behind(), secure[HTTP1], tunnelled=True)
+    rig = Rig(behind(), secure[HTTP1], tunnelled=True)
     stalls = threading.Event()
     parts: list[Part] = [*zipped(SENT)[:2], b"\xff" * 64, stalls]
     gzip = {"content-encoding": "gzip"}
-    script = stage.provider.script(*parts, headers=gzip)
-    with stage.bystander(), nobody() as port:
-        with asking(stage.mitmdump, HTTP1, f"localhost:{port}") as client:
+    script = rig.provider.script(*parts, headers=gzip)
+    with rig.bystander(), nobody() as port:
+        with asking(rig.mitmdump, HTTP1, f"localhost:{port}") as client:
             message = str(error_in(client.post(CHAT, ASKED))["message"])
             assert message == (
                 f"No answer from localhost:{port}: the upstream proxy refused (502)."
             )
-        with stage.client() as client:
+        with rig.client() as client:
             reply = client.post(script.path, ASKED)
             assert reply.broken() == whole(DUE[:2])
     stalls.set()
-    assert stage.mitmdump.records(script)[-1]["end"] == "upstream-broke"
+    assert rig.mitmdump.records(script)[-1]["end"] == "upstream-broke"

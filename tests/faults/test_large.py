@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from faults.memory import MIB, bounded
-from faults.play import CHUNKED, END, ZIPPED, chunked, head
-from faults.stage import ASKED, DUE, SENT, WHOLE, Stage, whole
+from faults.memory import bounded
+from faults.rig import ASKED, DUE, SENT, WHOLE, Rig, whole
+from faults.scenario import CHUNKED, END, ZIPPED, chunked, head
 from support import Http1Client, Script, connect
+from workshop.traffic.memory import MIB
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="memory is measured with /proc"
@@ -22,9 +23,9 @@ LIMIT = 8 * MIB
 
 
 @contextlib.contextmanager
-def raw_answer(stage: Stage, script: Script, body: object) -> Iterator[Http1Client]:
+def raw_answer(rig: Rig, script: Script, body: object) -> Iterator[Http1Client]:
     """Ask, and leave the answer to be read from the socket: it is large."""
-    with Http1Client(connect(stage.mitmdump.port)) as client:
+    with Http1Client(connect(rig.mitmdump.port)) as client:
         client.send(script.path, body)
         yield client
 
@@ -41,7 +42,7 @@ def read(client: Http1Client, mark: bytes) -> int:
 
 
 @pytest.mark.fault("endless-event")
-def test_event_without_an_end_passes_and_repair_goes_on(reverse: Stage) -> None:
+def test_event_without_an_end_passes_and_repair_goes_on(reverse: Rig) -> None:
     large = b"data: " + b"x" * (LIMIT + 1 - len(b"data: "))
     script = reverse.provider.script(
         *(CHUNKED, chunked(*SENT[:2], large), chunked(b"\n\n", *SENT[2:]), END),
@@ -59,7 +60,7 @@ def test_event_without_an_end_passes_and_repair_goes_on(reverse: Stage) -> None:
 
 
 @pytest.mark.fault("endless-line")
-def test_what_never_ends_is_not_kept(reverse: Stage) -> None:
+def test_what_never_ends_is_not_kept(reverse: Rig) -> None:
     piece = b"x" * MIB
     gate = threading.Event()
     script = reverse.provider.script(
@@ -79,7 +80,7 @@ def test_what_never_ends_is_not_kept(reverse: Stage) -> None:
 
 
 @pytest.mark.fault("gzip-bomb")
-def test_what_a_bomb_inflates_to_is_not_kept(reverse: Stage) -> None:
+def test_what_a_bomb_inflates_to_is_not_kept(reverse: Rig) -> None:
     deflate = zlib.compressobj(9, wbits=31)
     flush = zlib.Z_SYNC_FLUSH
 
@@ -110,7 +111,7 @@ def test_what_a_bomb_inflates_to_is_not_kept(reverse: Stage) -> None:
 
 @pytest.mark.fault("gzip-bomb-body")
 @pytest.mark.parametrize("status", ["200 OK", "500 Internal Server Error"])
-def test_body_that_is_a_bomb_passes_unread(reverse: Stage, status: str) -> None:
+def test_body_that_is_a_bomb_passes_unread(reverse: Rig, status: str) -> None:
     deflate = zlib.compressobj(9, wbits=31)
     data = deflate.compress(b'{"choices":[{"index":0,"message":{"content":"')
     data += b"".join(deflate.compress(b"x" * MIB) for _ in range(200))

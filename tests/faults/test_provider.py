@@ -5,21 +5,21 @@ import threading
 
 import pytest
 
-from faults.play import (
+from faults.rig import ASKED, DUE, SENT, WHOLE, Rig, whole
+from faults.scenario import (
     CHUNKED,
     END,
     SEEN,
     ZIPPED,
-    Play,
-    act,
+    Scenario,
     broken,
     chunked,
     complete,
     head,
     refused,
+    run,
     zipped,
 )
-from faults.stage import ASKED, DUE, SENT, WHOLE, Stage, whole
 from faults.table import faults
 from support import Break
 
@@ -109,7 +109,7 @@ CORRUPT = "the compressed body is corrupt"
             "close after [DONE]": complete(head("content-length: 100000"), *SENT, CUT),
         },
         "length-too-short": {
-            "in an event": Play(
+            "in an event": Scenario(
                 [head(f"content-length: {len(whole(SENT[:2])) + len(HALF)}"), *SENT],
                 gets=whole(DUE[:2]) + HALF,
                 ends="clean",
@@ -161,7 +161,7 @@ CORRUPT = "the compressed body is corrupt"
             ),
         },
         "gzip-short": {
-            "in an event": Play(
+            "in an event": Scenario(
                 [ZIPPED, chunked(*GZIP[:2], zipped([*SENT[:2], HALF])[2]), END],
                 gets=whole(DUE[:2]) + HALF,
                 ends="clean",
@@ -169,7 +169,7 @@ CORRUPT = "the compressed body is corrupt"
             )
         },
         "encoding-unknown": {
-            name: Play(
+            name: Scenario(
                 [
                     head("transfer-encoding: chunked", *fields),
                     *(chunked(GZIP[0]), SEEN, chunked(*GZIP[1:]), END),
@@ -187,12 +187,12 @@ CORRUPT = "the compressed body is corrupt"
         },
     }
 )
-def test_what_came_whole_arrives_and_no_more(reverse: Stage, play: Play) -> None:
-    act(reverse, play)
+def test_what_came_whole_arrives_and_no_more(reverse: Rig, scenario: Scenario) -> None:
+    run(reverse, scenario)
 
 
 @pytest.mark.fault("after-the-end")
-def test_reset_after_the_end_is_nobodys_business(reverse: Stage) -> None:
+def test_reset_after_the_end_is_nobodys_business(reverse: Rig) -> None:
     # A reset throws away what was not read: the answer is read first.
     gate = threading.Event()
     parts = CHUNKED, chunked(*SENT), END, gate, RESET
@@ -208,7 +208,7 @@ def test_reset_after_the_end_is_nobodys_business(reverse: Stage) -> None:
 
 
 @pytest.mark.fault("interim")
-def test_interim_answer_is_taken_for_the_answer(reverse: Stage) -> None:
+def test_interim_answer_is_taken_for_the_answer(reverse: Rig) -> None:
     interim = b"HTTP/1.1 103 Early Hints\r\nlink: </brook>\r\n\r\n"
     script = reverse.provider.script(
         interim, CHUNKED, chunked(*SENT), END, framing="raw"
@@ -222,7 +222,7 @@ def test_interim_answer_is_taken_for_the_answer(reverse: Stage) -> None:
 
 
 @pytest.mark.fault("broken-body")
-def test_body_that_breaks_off_is_a_gateway_error(reverse: Stage) -> None:
+def test_body_that_breaks_off_is_a_gateway_error(reverse: Rig) -> None:
     body = b'{"choices":'
     script = reverse.provider.script(
         head("content-length: 100"), body, CUT, framing="raw"

@@ -1,4 +1,4 @@
-"""What every fault is played on: a provider, mitmdump, a client, and a bystander.
+"""What every fault happens to: a provider, mitmdump, a client, and a bystander.
 
 The bystander is another stream through the same mitmdump at the same time. It must not
 notice the fault, and afterwards a new request must work.
@@ -56,8 +56,8 @@ def whole(events: Sequence[bytes]) -> bytes:
 
 
 @dataclass
-class Stage:
-    """Where a fault is played.
+class Rig:
+    """Where a fault happens.
 
     Attributes:
         mitmdump: The process.
@@ -104,7 +104,7 @@ class Stage:
             recorded: Whether the log can have it; not without a disk.
             bugs: How often mitmproxy's log tells of one; None for at least once.
         """
-        Stage.bystanders += 1
+        Rig.bystanders += 1
         begun = len(self.mitmdump.printed())
         gate = threading.Event()
         script = self.provider.script(*SENT[:2], gate, *SENT[2:])
