@@ -4,13 +4,14 @@ import gzip
 import json
 import ssl
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from llm_normalize.repair.fix import DONE, chunk, completion, wire
+from faults.rig import DUE, SENT, whole
+from llm_normalize.repair.fix import DONE, completion, wire
 from llm_normalize.wire.json_text import dumps
 from support import (
     LOOPBACK,
@@ -36,30 +37,6 @@ PROMPT = "canary prompt: the heron sleeps"
 JSON = {"content-type": "application/json"}
 
 
-def event(value: Json) -> bytes:
-    return wire([value])
-
-
-def nim(content: str, **more: Json) -> bytes:
-    return event(chunk({"role": None, "content": content}, **more))
-
-
-NIM = (
-    event(chunk({"role": "assistant", "content": None})),
-    nim("Der Mühl"),
-    nim("bach"),
-    nim("", finish="stop", choice={"stop_reason": None}),
-    DONE,
-)
-OPENAI = (
-    event(chunk({"role": "assistant", "content": ""})),
-    event(chunk({"content": "Der Mühl"})),
-    event(chunk({"content": "bach"})),
-    event(chunk({}, finish="stop")),
-    DONE,
-)
-
-
 def post(
     mitmdump: Mitmdump, script: Script, body: Json = ASKED, **more: Any
 ) -> tuple[bytes, Any]:
@@ -69,25 +46,21 @@ def post(
         return reply.rest(), reply
 
 
-def body_of(events: Sequence[bytes]) -> bytes:
-    return b"".join(events)
-
-
 # -- streams, as they pass ---------------------------------------------------------
 
 
 def test_nim_stream_leaves_as_openai_would_send_it(
     reverse: Mitmdump, provider: Provider
 ) -> None:
-    body, reply = post(reverse, provider.script(*NIM))
-    assert body == body_of(OPENAI)
+    body, reply = post(reverse, provider.script(*SENT))
+    assert body == whole(DUE)
     assert reply.status == 200
     assert reply.headers["content-type"] == "text/event-stream"
 
 
 def test_each_event_is_one_http_chunk(reverse: Mitmdump, provider: Provider) -> None:
-    gates = [threading.Event() for _ in NIM]
-    parts = [part for pair in zip(NIM, gates, strict=True) for part in pair]
+    gates = [threading.Event() for _ in SENT]
+    parts = [part for pair in zip(SENT, gates, strict=True) for part in pair]
     script = provider.script(*parts)
     with Http1Client(connect(reverse.port)) as client:
         reply = client.post(script.path, ASKED)
@@ -101,7 +74,7 @@ def test_each_event_is_one_http_chunk(reverse: Mitmdump, provider: Provider) -> 
         pieces.append(reply.next_part())
         gates[4].set()
         assert reply.next_part() == b""
-    assert pieces == [*OPENAI[:3], body_of(OPENAI[3:])]
+    assert pieces == [*DUE[:3], whole(DUE[3:])]
 
 
 @pytest.mark.parametrize("upstream", ["http/1.1", "h2"])
@@ -111,12 +84,12 @@ def test_first_event_does_not_wait_through_connect_and_tls(
 ) -> None:
     provider = secure[upstream]
     gate = threading.Event()
-    script = provider.script(NIM[0], gate, *NIM[1:])
+    script = provider.script(SENT[0], gate, *SENT[1:])
     with tunnelled(explicit, f"localhost:{provider.port}", mine) as client:
         reply = client.post(script.path, ASKED)
-        assert reply.until(b"\n\n") == OPENAI[0]
+        assert reply.until(b"\n\n") == DUE[0]
         gate.set()
-        assert reply.rest() == body_of(OPENAI)
+        assert reply.rest() == whole(DUE)
     assert provider.protocols[-1] == upstream
     *_, flow = explicit.records(script)
     assert flow["end"] == "complete"
@@ -130,9 +103,9 @@ def test_first_event_does_not_wait_through_connect_and_tls(
 def test_stream_that_ends_with_its_connection_is_repaired(
     reverse: Mitmdump, provider: Provider, framing: str
 ) -> None:
-    script = provider.script(*NIM, framing=framing)
+    script = provider.script(*SENT, framing=framing)
     body, _ = post(reverse, script)
-    assert body == body_of(OPENAI)
+    assert body == whole(DUE)
     assert reverse.records(script)[-1]["end"] == "complete"
 
 
@@ -140,10 +113,10 @@ def test_stream_that_ends_with_its_connection_is_repaired(
 def test_http10_client_gets_the_repaired_body_unchunked(
     reverse: Mitmdump, provider: Provider, framing: str
 ) -> None:
-    script = provider.script(*NIM, framing=framing)
+    script = provider.script(*SENT, framing=framing)
     body, reply = post(reverse, script, version="1.0")
     assert reply.framing == "close"
-    assert body == body_of(OPENAI)
+    assert body == whole(DUE)
 
 
 # -- answers in one piece ----------------------------------------------------------
@@ -193,17 +166,17 @@ def test_tls_of_a_host_that_is_not_listed_stays_closed(
     explicit: Mitmdump, secure: dict[str, Provider], provider_ca: Path
 ) -> None:
     provider = secure["http/1.1"]
-    script = provider.script(*NIM)
+    script = provider.script(*SENT)
     target = f"{LOOPBACK}:{provider.port}"
     seen = issuer(explicit, target, ca=provider_ca, path=script.path)
-    assert seen == ("provider", body_of(NIM))
+    assert seen == ("provider", whole(SENT))
 
 
 def test_allow_hosts_of_the_user_wins(
     explicit: Mitmdump, secure: dict[str, Provider], provider_ca: Path
 ) -> None:
     provider = secure["http/1.1"]
-    script = provider.script(*NIM)
+    script = provider.script(*SENT)
     target = f"{LOOPBACK}:{provider.port}"
     with explicit.options(allow_hosts=[target]):  # although it is not listed
         seen = issuer(explicit, target, ca=explicit.ca, path=script.path)
@@ -211,19 +184,19 @@ def test_allow_hosts_of_the_user_wins(
     target = f"localhost:{provider.port}"
     with explicit.options(allow_hosts=["elsewhere.test"]):  # although it is listed
         seen = issuer(explicit, target, ca=provider_ca, path=script.path)
-        assert seen == ("provider", body_of(NIM))
+        assert seen == ("provider", whole(SENT))
 
 
 def test_client_may_speak_tls_with_the_proxy_itself(
     explicit: Mitmdump, provider: Provider
 ) -> None:
     # A "secure web proxy": the first TLS is the proxy's own, not a host's.
-    script = provider.script(*NIM)
+    script = provider.script(*SENT)
     for host in ("localhost", "proxy.invalid"):
         connection = connect(explicit.port, ca=explicit.ca, over_tls=host)
         with Http1Client(connection, f"localhost:{provider.port}") as client:
             url = f"http://localhost:{provider.port}{script.path}"
-            assert client.post(url, ASKED).rest() == body_of(OPENAI), host
+            assert client.post(url, ASKED).rest() == whole(DUE), host
 
 
 def test_client_that_hangs_up_in_the_handshake_is_not_called_distrustful(
@@ -277,7 +250,7 @@ def test_nothing_of_the_request_is_logged(
         ]
     }
     scripts = [
-        provider.script(*NIM),
+        provider.script(*SENT),
         provider.script(dumps(echo), status=422, headers=JSON),
         provider.script(
             dumps({"message": f"bad key {KEY}", "request": asked}),
@@ -285,7 +258,7 @@ def test_nothing_of_the_request_is_logged(
             headers=JSON,
         ),
         provider.script(
-            event({"error": {"message": "no", "code": 422, "input": PROMPT}}), DONE
+            wire([{"error": {"message": "no", "code": 422, "input": PROMPT}}, DONE])
         ),
     ]
     for script in scripts:
@@ -301,7 +274,7 @@ def test_nothing_of_the_request_is_logged(
 
 
 def test_query_is_in_no_record(reverse: Mitmdump, provider: Provider) -> None:
-    script = provider.script(*NIM)
+    script = provider.script(*SENT)
     provider.alias(script, f"{script.path}?key={KEY}")
     with Http1Client(connect(reverse.port)) as client:
         client.post(f"{script.path}?key={KEY}", ASKED).rest()
