@@ -18,7 +18,6 @@ from support import (
     Http1Client,
     Mitmdump,
     Provider,
-    Script,
     connect,
     tunnelled,
 )
@@ -37,23 +36,14 @@ PROMPT = "canary prompt: the heron sleeps"
 JSON = {"content-type": "application/json"}
 
 
-def post(
-    mitmdump: Mitmdump, script: Script, body: Json = ASKED, **more: Any
-) -> tuple[bytes, Any]:
-    """Ask on a connection of its own, and return the whole body and the answer."""
-    with Http1Client(connect(mitmdump.port)) as client:
-        reply = client.post(script.path, body, **more)
-        return reply.rest(), reply
-
-
 # -- streams, as they pass ---------------------------------------------------------
 
 
 def test_nim_stream_leaves_as_openai_would_send_it(
     reverse: Mitmdump, provider: Provider
 ) -> None:
-    body, reply = post(reverse, provider.script(*SENT))
-    assert body == whole(DUE)
+    reply = reverse.ask(provider.script(*SENT).path, ASKED)
+    assert reply.body == whole(DUE)
     assert reply.status == 200
     assert reply.headers["content-type"] == "text/event-stream"
 
@@ -104,8 +94,7 @@ def test_stream_that_ends_with_its_connection_is_repaired(
     reverse: Mitmdump, provider: Provider, framing: str
 ) -> None:
     script = provider.script(*SENT, framing=framing)
-    body, _ = post(reverse, script)
-    assert body == whole(DUE)
+    assert reverse.ask(script.path, ASKED).body == whole(DUE)
     assert reverse.records(script)[-1]["end"] == "complete"
 
 
@@ -114,9 +103,9 @@ def test_http10_client_gets_the_repaired_body_unchunked(
     reverse: Mitmdump, provider: Provider, framing: str
 ) -> None:
     script = provider.script(*SENT, framing=framing)
-    body, reply = post(reverse, script, version="1.0")
+    reply = reverse.ask(script.path, ASKED, version="1.0")
     assert reply.framing == "close"
-    assert body == whole(DUE)
+    assert reply.body == whole(DUE)
 
 
 # -- answers in one piece ----------------------------------------------------------
@@ -262,7 +251,7 @@ def test_nothing_of_the_request_is_logged(
         ),
     ]
     for script in scripts:
-        post(reverse, script, asked, headers=secret)
+        reverse.ask(script.path, asked, secret)
         reverse.records(script)
     text = reverse.pairs_path.read_text()
     printed = reverse.printed()
@@ -276,7 +265,6 @@ def test_nothing_of_the_request_is_logged(
 def test_query_is_in_no_record(reverse: Mitmdump, provider: Provider) -> None:
     script = provider.script(*SENT)
     provider.alias(script, f"{script.path}?key={KEY}")
-    with Http1Client(connect(reverse.port)) as client:
-        client.post(f"{script.path}?key={KEY}", ASKED).rest()
+    reverse.ask(f"{script.path}?key={KEY}", ASKED)
     reverse.records(script)
     assert KEY not in reverse.pairs_path.read_text()

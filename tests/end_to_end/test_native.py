@@ -9,7 +9,6 @@ from end_to_end.test_translation import (
     BOTH,
     MESSAGES,
     RESPONSES,
-    ask,
     events_in,
 )
 from judge import messages_form
@@ -89,13 +88,16 @@ def test_answer_in_one_body_is_the_same_as_its_events(
     kind = {"content-type": "application/json"}
     for framing in ("length", "chunked"):
         script = provided(provider, end, data, headers=kind, framing=framing)
-        status, headers, body = ask(reverse, script.path, ASKED[end])
-        assert (status, headers["content-type"]) == (200, "text/event-stream")
-        told = [each for _, each in events_in(body) if each["type"] != "ping"]
+        reply = reverse.ask(script.path, ASKED[end])
+        assert (reply.status, reply.headers["content-type"]) == (
+            200,
+            "text/event-stream",
+        )
+        told = [each for _, each in events_in(reply.body) if each["type"] != "ping"]
         assert told == [each for each in GOOD[end] if each["type"] != "ping"]
     script = provided(provider, end, data, headers=kind, framing="length")
     asked = {**ASKED[end], "stream": False}
-    assert ask(reverse, script.path, asked)[2] == data
+    assert reverse.ask(script.path, asked).body == data
 
 
 def test_silent_message_is_kept_alive_and_ends_once_it_is_whole(

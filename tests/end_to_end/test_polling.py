@@ -41,14 +41,6 @@ def pending(provider: Provider, result: Script) -> Script:
     return script
 
 
-def ask(
-    mitmdump: Mitmdump, script: Script, body: Json = WHOLE
-) -> tuple[int, dict[str, str], bytes]:
-    with Http1Client(connect(mitmdump.port)) as client:
-        reply = client.post(script.path, body, AUTH)
-        return reply.status, reply.headers, reply.rest()
-
-
 def test_answers_do_not_wait_for_each_other(
     reverse: Mitmdump, provider: Provider
 ) -> None:
@@ -63,7 +55,7 @@ def test_answers_do_not_wait_for_each_other(
             assert result.asked.wait(PATIENCE)
             clients.append(client)
         # All of them are held back, and others pass.
-        assert ask(reverse, pending(provider, ready()))[2] == GOOD
+        assert reverse.ask(pending(provider, ready()).path, WHOLE, AUTH).body == GOOD
         gate.set()
         for client in clients:
             assert Http1Reply(client).status == 200

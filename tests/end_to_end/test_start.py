@@ -154,9 +154,9 @@ def _write(path: Path, text: str) -> None:
 def asked(
     mitmdump: Mitmdump, url: str, token: str = TOKEN, host: str = "localhost"
 ) -> tuple[int, bytes]:
-    with Http1Client(connect(mitmdump.port), host) as client:
-        reply = client.post(url, ASKED, {"authorization": f"Bearer {token}"})
-        return reply.status, reply.rest()
+    bearer = {"authorization": f"Bearer {token}"}
+    reply = mitmdump.ask(url, ASKED, bearer, host=host)
+    return reply.status, reply.body
 
 
 def refuse_options(addon: Path) -> Callable[[], None]:

@@ -78,15 +78,6 @@ def events_in(body: bytes) -> list[tuple[str, Json]]:
     return found
 
 
-def ask(
-    mitmdump: Mitmdump, path: str, body: Json, **headers: str
-) -> tuple[int, dict[str, str], bytes]:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    with Http1Client(connect(mitmdump.port)) as client:
-        reply = client.post(path, body, named)
-        return reply.status, reply.headers, reply.rest()
-
-
 def text_in(end: str, body: bytes) -> str:
     if end == RESPONSES:
         kind = "response.output_text.delta"
@@ -118,8 +109,8 @@ def test_path_that_is_not_served_is_asked_as_chat_at_once_and_from_then_on(
     (chat,) = script.requests
     assert json.loads(chat.body)["messages"] == [{"role": "user", "content": "heron?"}]
     assert chat.headers["authorization"] == f"Bearer {KEY}"
-    status, _, again = ask(reverse, path, ASKED[end], authorization=f"Bearer {KEY}")
-    assert (status, text_in(end, again)) == (200, "Hi there")
+    again = reverse.ask(path, ASKED[end], {"authorization": f"Bearer {KEY}"})
+    assert (again.status, text_in(end, again.body)) == (200, "Hi there")
     assert (len(refused.requests), len(script.requests)) == (1, 2)
     records = reverse.records(refused)
     flow = records[-1]
