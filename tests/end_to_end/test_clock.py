@@ -23,7 +23,8 @@ from support import (
     Provider,
     Reply,
     Script,
-    connect,
+    starting,
+    tunnelled,
 )
 
 type Json = Any
@@ -146,9 +147,9 @@ def test_client_gets_signs_of_life_while_its_provider_is_busy(
     last: Script | None,
     due: bytes,
 ) -> None:
-    busy = refusal(429, {"error": {"message": "40 a minute"}}, retry_after="3")
+    busy = refusal(429, {"error": {"message": "40 a minute"}}, retry_after="2")
     script = upstream.script(turns=[busy, last or busy])
-    with proxy.options(normalize_retry=4):
+    with proxy.options(normalize_retry=3):
         reply = client.post(script.path, ASKED)
         assert (reply.status, reply.until(b"\n")) == (200, b"\n")
         body = reply.rest().lstrip(b"\n")
@@ -183,12 +184,10 @@ def own(
         "normalize_retry": "20",
         "ssl_verify_upstream_trusted_ca": str(provider_ca),
     }
-    (tmp_path / "files").mkdir()
-    with (
-        Mitmdump(tmp_path / "files", mitm_ca, options=options, addon=addon) as mitmdump,
-        contextlib.ExitStack() as clients,
-    ):
-        yield mitmdump, clients
+    with starting(tmp_path, mitm_ca, addon=addon) as start:
+        mitmdump = start(options=options)
+        with contextlib.ExitStack() as clients:
+            yield mitmdump, clients
 
 
 def new_client(
@@ -196,12 +195,10 @@ def new_client(
 ) -> Http1Client | Http2Client:
     """Return a client that speaks what its provider does."""
     (mitmdump, clients), target = own, f"localhost:{upstream.port}"
-    is_http2 = upstream.protocols[-1:] == ["h2"]
-    alpn = ["h2" if is_http2 else "http/1.1"]
-    tunnel = connect(mitmdump.port, tunnel=target, ca=mitmdump.ca, alpn=alpn)
-    if is_http2:
-        return clients.enter_context(Http2Client(tunnel, target))
-    return clients.enter_context(Http1Client(tunnel, target))
+    protocol = "h2" if upstream.protocols[-1:] == ["h2"] else "http/1.1"
+    client = tunnelled(mitmdump, target, protocol)
+    clients.enter_context(client)
+    return client
 
 
 def test_reload_while_something_waits_loses_nothing(

@@ -129,9 +129,9 @@ def test_what_one_protocol_has_learned_changes_no_request_in_another(
 def test_words_of_a_provider_that_stays_busy_are_an_error_of_the_protocol(
     client: Client, proxy: Mitmdump, upstream: Provider, path: str
 ) -> None:
-    busy = Script("", [b"Too many herons"], 429, {"retry-after": "3"}, "length")
+    busy = Script("", [b"Too many herons"], 429, {"retry-after": "2"}, "length")
     script = upstream.script(path=path, turns=[busy, busy])
-    with proxy.options(normalize_retry=4):
+    with proxy.options(normalize_retry=3):
         reply = client.post(script.path, asked(path, script, {}), HEADERS)
         assert reply.status == 200
         body = reply.rest()

@@ -18,6 +18,7 @@ from support import (
     Provider,
     Script,
     connect,
+    tunnelled,
 )
 
 type Json = Any
@@ -79,11 +80,7 @@ class Rig:
         if not self.tunnelled:
             return Http1Client(connect(self.mitmdump.port))
         target = f"localhost:{self.provider.port}"
-        offer = [self.protocol]
-        ca = self.mitmdump.ca
-        tunnel = connect(self.mitmdump.port, tunnel=target, ca=ca, alpn=offer)
-        kind = Http2Client if self.protocol == HTTP2 else Http1Client
-        return kind(tunnel, target)
+        return tunnelled(self.mitmdump, target, self.protocol)
 
     def ask(self, script: Script, body: Json = ASKED) -> bytes:
         """Ask on a connection of its own, and return the whole body."""
