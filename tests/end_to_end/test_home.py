@@ -5,7 +5,6 @@ import hashlib
 import http.client
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -284,16 +283,6 @@ def test_a_click_selects_a_whole_command(regular: Mitmdump, straight: Browser) -
     page.close()
 
 
-@contextmanager
-def site() -> Iterator[int]:
-    """Serve an empty page, as any other site would, and yield its port."""
-
-    page = b"<!doctype html><title>another site</title>"
-    empty = body_script(page, content_type="text/html")
-    with Provider(answer=lambda _: empty) as server:
-        yield server.port
-
-
 TRY = """async ([url, tag]) => {
   if (tag == "cors" || tag == "no-cors") {
     try {
@@ -320,9 +309,10 @@ FRAME = """async (url) => {
 def test_page_of_another_site_can_neither_read_nor_include_nor_frame_it(
     regular: Mitmdump, straight: Browser
 ) -> None:
-    with site() as port:
+    empty = body_script(b"<!doctype html>", content_type="text/html")
+    with Provider(answer=lambda _: empty) as other:
         # Another site, and another port of the same one.
-        for origin in (f"http://evil.test:{port}/", f"http://{LOOPBACK}:{port}/"):
+        for origin in (f"http://evil.test:{other.port}/", f"{other.url}/"):
             page = new_page(straight, origin)
             for path in ("", "status.json", "proxy.pac", "mitmproxy-ca-cert.pem"):
                 url = home(regular) + path

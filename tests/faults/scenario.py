@@ -140,12 +140,6 @@ def head(*fields: str, status: str = "200 OK") -> bytes:
 
 
 CHUNKED = head("transfer-encoding: chunked")
-END = b"0\r\n\r\n"
-
-
-def chunked(*pieces: bytes) -> bytes:
-    """Return *pieces*, an HTTP chunk each."""
-    return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
 
 
 def zipped(events: Sequence[bytes]) -> list[bytes]:

@@ -13,7 +13,7 @@ from h2.errors import ErrorCodes
 
 from faults.memory import bounded
 from faults.rig import ASKED, DUE, HTTP1, HTTP2, SENT, Rig, whole
-from faults.scenario import CHUNKED, END, chunked, zipped
+from faults.scenario import CHUNKED, zipped
 from llm_normalize.repair import fix
 from support import (
     PATIENCE,
@@ -26,6 +26,7 @@ from support import (
     Provider,
     Script,
 )
+from workshop.traffic.http1 import LAST_CHUNK, chunked
 
 NEVER = threading.Event()
 """A gate that stays shut: what the provider sends after it is of no matter."""
@@ -135,7 +136,8 @@ def test_client_that_reads_late_gets_it_all(reverse: Rig) -> None:
     times = 1000
     parts = [chunked(large)] * times
     script = reverse.provider.script(
-        *(CHUNKED, chunked(SENT[0]), *parts, chunked(*SENT[3:]), END), framing="raw"
+        *(CHUNKED, chunked(SENT[0]), *parts, chunked(*SENT[3:]), LAST_CHUNK),
+        framing="raw",
     )
     expected = whole([DUE[0], *[large] * times, *DUE[3:]])
     with reverse.bystander(), bounded(reverse.mitmdump.pid, len(expected) // 2):

@@ -10,8 +10,9 @@ import pytest
 
 from faults.memory import bounded
 from faults.rig import ASKED, DUE, SENT, WHOLE, Rig, whole
-from faults.scenario import CHUNKED, END, ZIPPED, chunked, head
+from faults.scenario import CHUNKED, ZIPPED, head
 from support import Http1Client, Script, connect
+from workshop.traffic.http1 import LAST_CHUNK, chunked
 from workshop.traffic.memory import MIB
 
 pytestmark = pytest.mark.skipif(
@@ -45,7 +46,7 @@ def read(client: Http1Client, mark: bytes) -> int:
 def test_event_without_an_end_passes_and_repair_goes_on(reverse: Rig) -> None:
     large = b"data: " + b"x" * (LIMIT + 1 - len(b"data: "))
     script = reverse.provider.script(
-        *(CHUNKED, chunked(*SENT[:2], large), chunked(b"\n\n", *SENT[2:]), END),
+        *(CHUNKED, chunked(*SENT[:2], large), chunked(b"\n\n", *SENT[2:]), LAST_CHUNK),
         framing="raw",
     )
     with reverse.bystander(), bounded(reverse.mitmdump.pid, 6 * LIMIT):
@@ -64,7 +65,13 @@ def test_what_never_ends_is_not_kept(reverse: Rig) -> None:
     piece = b"x" * MIB
     gate = threading.Event()
     script = reverse.provider.script(
-        *(CHUNKED, chunked(*[piece] * 20), gate, chunked(*[piece] * 19, b"end"), END),
+        *(
+            CHUNKED,
+            chunked(*[piece] * 20),
+            gate,
+            chunked(*[piece] * 19, b"end"),
+            LAST_CHUNK,
+        ),
         framing="raw",
     )
     with reverse.bystander(), bounded(reverse.mitmdump.pid, 6 * LIMIT):
@@ -93,7 +100,7 @@ def test_what_a_bomb_inflates_to_is_not_kept(reverse: Rig) -> None:
     bombs = [bang(b"x" * size) for _ in gates]
     played = [part for pair in zip(bombs, gates, strict=True) for part in pair]
     last = bang(b"\n\n" + whole(SENT)) + chunked(deflate.flush())
-    script = reverse.provider.script(ZIPPED, *played, last, END, framing="raw")
+    script = reverse.provider.script(ZIPPED, *played, last, LAST_CHUNK, framing="raw")
     with reverse.bystander(), bounded(reverse.mitmdump.pid, size * times * 2 // 3):
         with raw_answer(reverse, script, ASKED) as client:
             count = 0

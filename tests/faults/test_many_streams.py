@@ -11,8 +11,9 @@ from h2.errors import ErrorCodes
 from faults.http2_frames import answer, reset
 from faults.http2_streams import Http2Streams, Streamed
 from faults.rig import ASKED, DUE, HTTP1, HTTP2, SENT, Rig, whole
-from faults.scenario import ZIPPED, chunked, zipped
+from faults.scenario import ZIPPED, zipped
 from support import PATIENCE, Http2Client, Mitmdump, Part, Provider, server_context
+from workshop.traffic.http1 import chunked
 
 MANY = 12
 FEW = 4
