@@ -47,12 +47,6 @@ def parse(given: list[str]) -> argparse.Namespace:
         action="store_true",
         help="replace all words by others of the same length",
     )
-    parser.add_argument(
-        "--only",
-        metavar="TEXT",
-        default="",
-        help="leave out flows whose id or address does not contain TEXT",
-    )
     return parser.parse_args(given)
 
 
@@ -60,7 +54,7 @@ def run(flags: argparse.Namespace) -> int:
     """Make the folders and return the exit code."""
     from workshop import capture_flows  # noqa: PLC0415 - it needs what the environment holds
 
-    return capture_flows.run(flags.flows, flags.output, flags.only, fill=flags.fill)
+    return capture_flows.run(flags.flows, flags.output, fill=flags.fill)
 
 
 if __name__ == "__main__":

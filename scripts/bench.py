@@ -7,7 +7,6 @@ this process, and nothing is sent beyond the machine.
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 import _bootstrap
 from workshop import arguments
@@ -41,18 +40,11 @@ def parse(given: list[str]) -> argparse.Namespace:
         help=f"only these lines of the table: {', '.join(LINES)}",
     )
     parser.add_argument(
-        "--other",
-        type=arguments.file,
-        metavar="FILE",
-        help="also measure this addon on NIM's stream: normalize.py of another checkout",
-    )
-    parser.add_argument(
         "--rounds",
         type=arguments.at_least(1),
         metavar="N",
         help=f"how many (default: {ROUNDS})",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
     parser.add_argument(
         "--update-docs",
         action="store_true",
@@ -65,10 +57,8 @@ def parse(given: list[str]) -> argparse.Namespace:
 
 def complete(flags: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     """Fill in what was not given, and refuse what cannot be."""
-    if flags.json and not flags.json.resolve().parent.is_dir():
-        parser.error(f"there is no folder {flags.json.parent}")
-    if flags.update_docs and (flags.quick or flags.only or flags.other):
-        parser.error("--update-docs wants all lines, and no other addon, at full scale")
+    if flags.update_docs and (flags.quick or flags.only):
+        parser.error("--update-docs wants all lines at full scale")
     flags.only = [name for name in LINES if name in (flags.only or LINES)]
     flags.rounds = flags.rounds or (QUICK_ROUNDS if flags.quick else ROUNDS)
 

@@ -14,13 +14,13 @@ import hashlib
 import importlib.util
 import os
 import random
+import runpy
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import _bootstrap
-import _uv
 from workshop import arguments
 
 DEFAULT_SECONDS = 60
@@ -72,11 +72,6 @@ def parse(given: list[str]) -> argparse.Namespace:
         "given several times",
     )
     parser.add_argument(
-        "--engine",
-        choices=("atheris", "chance"),
-        help="the default is atheris where it can be had",
-    )
-    parser.add_argument(
         "--fixes",
         type=arguments.file,
         metavar="FILE",
@@ -101,12 +96,7 @@ def target(flags: argparse.Namespace) -> Any:
     from workshop import fuzz  # noqa: PLC0415 - it needs the package, and Python 3.12
 
     if flags.fixes:
-        spec = importlib.util.spec_from_file_location("more_fixes", flags.fixes)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        fuzz.add_fixes(vars(module).values())
+        fuzz.add_fixes(runpy.run_path(str(flags.fixes)).values())
     return fuzz
 
 
@@ -160,8 +150,13 @@ def work(flags: argparse.Namespace) -> None:
     """Run inputs until the time or the number is used up."""
     folder: Path = flags.job
     seconds = flags.seconds or float("inf")
-    engine = {"atheris": _by_coverage, "chance": _by_chance}[flags.engine]
+    engine = _by_coverage if has_atheris() else _by_chance
     engine(flags, folder, time.monotonic() + seconds)
+
+
+def has_atheris() -> bool:
+    """Tell whether atheris has a wheel for this Python on this system."""
+    return importlib.util.find_spec("atheris") is not None
 
 
 def _by_coverage(flags: argparse.Namespace, folder: Path, until: float) -> None:
@@ -221,35 +216,20 @@ def _by_chance(flags: argparse.Namespace, folder: Path, until: float) -> None:
     job.report()
 
 
-def engine_of(flags: argparse.Namespace) -> str:
-    """Return the engine to use.
-
-    Raises:
-        SetupError: The one that is asked for is not here.
-    """
-    if flags.engine == "chance" or importlib.util.find_spec("atheris"):
-        return flags.engine or "atheris"
-    reason = "atheris has no wheel for this Python on this system"
-    if flags.engine:
-        raise _uv.SetupError(f"{reason}: leave out --engine atheris")
-    print(f"{reason}: mutations are drawn by chance, without coverage")
-    return "chance"
-
-
 def run(flags: argparse.Namespace) -> int:
     """Run the jobs and return the exit code."""
-    engine = engine_of(flags)
     seed = flags.seed or random.randrange(1, 2**31)  # noqa: S311
     seconds = flags.seconds or (float("inf") if flags.runs else DEFAULT_SECONDS)
     count = f"{flags.runs} runs" if flags.runs else f"{seconds:g} s"
-    print(f"{engine}, {count}, seed {seed}", flush=True)
+    engine = "by coverage" if has_atheris() else "by chance: there is no atheris here"
+    print(f"{count}, seed {seed}, {engine}", flush=True)
     more = ["--fixes", str(flags.fixes)] if flags.fixes else []
     target(flags)
     from workshop.fuzz import job  # noqa: PLC0415 - it needs the environment
 
     length = ["--runs", str(flags.runs)] if flags.runs else ["--seconds", str(seconds)]
     return job.run(
-        [*more, "--engine", engine, *length],
+        [*more, *length],
         seed,
         time.monotonic() + seconds,
         replays=more,
@@ -279,11 +259,7 @@ def main() -> int:
     _bootstrap.ensure()
     if flags.replay:
         return replay(flags)
-    try:
-        return run(flags)
-    except _uv.SetupError as error:
-        print(f"llm_normalize: {error}", file=sys.stderr)
-        return 1
+    return run(flags)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
-from pathlib import Path
 
 import _bootstrap
 from workshop import arguments, markers
@@ -57,15 +54,6 @@ def parse(given: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help="small numbers")
     parser.add_argument(
-        "--script",
-        type=arguments.file,
-        metavar="FILE",
-        help="one more script for mitmdump to load, after the addon",
-    )
-    parser.add_argument(
-        "--json", type=Path, metavar="FILE", help="write the figures there"
-    )
-    parser.add_argument(
         "--update-docs",
         action="store_true",
         help="write the tables into addon/docs/performance.md, between their markers",
@@ -96,9 +84,6 @@ def _run(flags: argparse.Namespace) -> int:
     print(f"\n{text}")
     if not figures.good:
         print(f"\n{traffic_report.faults(figures)}")
-    if flags.json:
-        data = json.dumps(dataclasses.asdict(figures), indent=1)
-        flags.json.write_text(data + "\n", encoding="utf-8")
     if flags.update_docs:
         if figures.good:
             markers.update(markers.DOCS / "performance.md", "load", text)

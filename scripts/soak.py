@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import random
-from pathlib import Path
 
 import _bootstrap
 from workshop import arguments
 
 MINUTES = 1.0
-CLIENTS = 24
 
 
 def parse(given: list[str]) -> argparse.Namespace:
@@ -51,27 +48,11 @@ def parse(given: list[str]) -> argparse.Namespace:
         metavar="N",
         help="of the dice; drawn and printed if missing",
     )
-    parser.add_argument(
-        "--clients",
-        type=arguments.at_least(1),
-        default=CLIENTS,
-        metavar="N",
-        help=f"sessions at once, of up to eight streams (default: {CLIENTS})",
-    )
     length.add_argument(
         "--only",
         type=arguments.at_least(0),
         metavar="K",
         help="run session K alone, without reloads meanwhile",
-    )
-    parser.add_argument(
-        "--script",
-        type=arguments.file,
-        metavar="FILE",
-        help="one more script for mitmdump to load, after the addon",
-    )
-    parser.add_argument(
-        "--json", type=Path, metavar="FILE", help="write the figures there"
     )
     flags = parser.parse_args(given)
     if flags.only is not None and flags.seed is None:
@@ -94,18 +75,10 @@ def _run(flags: argparse.Namespace) -> int:
 
     print(f"seed {flags.seed}", flush=True)
     asked = traffic_soak.Asked(
-        flags.seed,
-        flags.minutes * 60,
-        flags.clients,
-        flags.sessions,
-        flags.only,
-        script=flags.script,
+        flags.seed, flags.minutes * 60, flags.sessions, flags.only
     )
     figures = traffic_soak.run(asked)
     print(traffic_soak_figures.as_text(figures))
-    if flags.json:
-        data = json.dumps(figures.as_json(), indent=1)
-        flags.json.write_text(data + "\n", encoding="utf-8")
     if not figures.good:
         lengths = {"only": flags.only, "sessions": flags.sessions}
         given = [f"--{name} {n}" for name, n in lengths.items() if n is not None]

@@ -21,13 +21,11 @@ class _UnreadableError(Exception):
     """What cannot be read and why, as one sentence."""
 
 
-def run(paths: Sequence[Path], where: Path, only: str, *, fill: bool) -> int:
+def run(paths: Sequence[Path], where: Path, *, fill: bool) -> int:
     """Make a folder of each flow, say what is in it, and return the exit code."""
     made: list[Path] = []
     try:
-        flows = [
-            each for path in paths for each in _flows(path) if _is_meant(each, only)
-        ]
+        flows = [each for path in paths for each in _flows(path)]
         _, *rows = capture_rows(flows, where, lambda _: FIXES, fill=fill)
     except (OSError, _UnreadableError) as error:
         print(f"add_capture.py: {error}", file=sys.stderr)
@@ -54,11 +52,6 @@ def _flows(path: Path) -> Iterator[flow.Flow]:
             yield from FlowReader(file).stream()
         except exceptions.FlowReadException as error:
             raise _UnreadableError(f"{path}: no file of flows ({error})") from error
-
-
-def _is_meant(each: flow.Flow, only: str) -> bool:
-    request = getattr(each, "request", None)
-    return only in each.id or only in getattr(request, "pretty_url", "")
 
 
 def _has_the_form(folder: Path) -> bool:

@@ -22,7 +22,7 @@ _PNG = (
 )
 _NOT_READ = "An image was here"
 LARGE = "head -c 200000 /dev/zero | tr '\\0' x"
-LAMPS = [sys.executable, str(Path(__file__).with_name("lamps.py"))]
+LAMPS = [sys.executable, str(Path(__file__).with_name("mcp_server.py"))]
 
 
 def run(*commands: str, expects: Sequence[str] = (), stop: Path | None = None) -> Step:

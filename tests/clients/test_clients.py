@@ -10,8 +10,8 @@ import pytest
 
 from clients import tables
 from clients.families import FAMILIES, Answer, Family, Json
-from clients.lacking import give_up
 from clients.matrix import CLIENTS, Cell, Key, Matrix
+from clients.missing_environment import give_up
 from clients.programs import RUNNERS, runners
 from clients.servers import Proxy
 from environments import EnvironmentLackingError

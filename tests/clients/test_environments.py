@@ -41,7 +41,6 @@ class Index(Provider):
     """A package index that serves one package to joe, and to nobody else."""
 
     def __init__(self) -> None:
-        self.password = "secret-word"
         self.wheel = wheel()
         super().__init__(answer=self._answered)
         self.url = f"http://joe:secret-word@{LOOPBACK}:{self.port}/simple"
@@ -51,7 +50,7 @@ class Index(Provider):
         return [each.path for each in self.requests]
 
     def _answered(self, request: Request) -> Script:
-        login = base64.b64encode(f"joe:{self.password}".encode()).decode()
+        login = base64.b64encode(b"joe:secret-word").decode()
         if request.headers.get("authorization") != f"Basic {login}":
             wants = 'Basic realm="packages"'
             return body_script(b"", 401, "text/plain", www_authenticate=wants)
@@ -88,8 +87,6 @@ def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Index]:
         for name, value in settings.items():
             monkeypatch.setenv(name, value)
             monkeypatch.setitem(environments.AT_START, name, value)
-        monkeypatch.setattr(environments, "CACHE", tmp_path / "clients")
-        monkeypatch.setattr(environments, "NOTES", [])
         yield serving
 
 
@@ -117,35 +114,6 @@ def imported(folder: Path) -> str:
         check=True,
     )
     return done.stdout.strip()
-
-
-def test_environment_is_filled_from_the_index_that_pip_uses(
-    index: Index, lock: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(environments, "uv_at_hand", lambda: uv_there(tmp_path))
-    folder = environments.CACHE / "one"
-    environments.make_python(folder, lock)
-    assert imported(folder) == "from the index"
-    assert f"/files/{NAME}" in index.asked
-    assert [folder] == list(environments.CACHE.iterdir())
-    assert len(environments.NOTES) == 1
-
-
-def test_environment_that_cannot_be_filled_is_none(
-    index: Index, lock: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index.password = "changed"
-    monkeypatch.setattr(environments, "uv_at_hand", lambda: uv_there(tmp_path))
-    with pytest.raises(environments.EnvironmentLackingError, match="with uv failed"):
-        environments.make_python(environments.CACHE / "one", lock)
-    assert [*environments.CACHE.iterdir()] == []
-
-
-def test_error_that_quotes_a_password_is_masked() -> None:
-    code = "raise SystemExit('https://joe:secret-word@host/ says no')"
-    with pytest.raises(environments.EnvironmentLackingError) as caught:
-        environments.run("asking", sys.executable, "-c", code)
-    assert str(caught.value) == "asking failed: https://****@host/ says no"
 
 
 def filled(folder: Path, by: str, lock: Path, tmp_path: Path) -> Path:

@@ -11,7 +11,7 @@ import native_faults
 import native_message_faults
 from clients.chat_only import REQUEST
 from clients.families.shapes import ARGUMENTS, NAME, TEXT, THOUGHTS, WORDS, Json
-from clients.lacking import give_up
+from clients.missing_environment import give_up
 from clients.native_session import body_of, native_events, native_script
 from clients.programs import Runner, runners
 from clients.servers import Proxy

@@ -14,7 +14,7 @@ import native_faults
 import native_message_faults
 from clients.chat_only import REQUEST
 from clients.families.shapes import Json
-from clients.lacking import give_up
+from clients.missing_environment import give_up
 from clients.native_session import NativeSession, history
 from clients.programs import runners
 from clients.scenarios import (

@@ -22,8 +22,8 @@ from clients.chat_only import (
     answered,
 )
 from clients.families.shapes import ARGUMENTS, NAME, TEXT, THOUGHT, USAGE, Json
-from clients.lacking import give_up
 from clients.matrix import AT_ONCE
+from clients.missing_environment import give_up
 from clients.programs import Runner, runners
 from clients.servers import Proxy
 from environments import EnvironmentLackingError

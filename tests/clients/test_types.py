@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints, is_typedd
 
 import pytest
 
-from clients.lacking import give_up
+from clients.missing_environment import give_up
 from clients.programs import runners
 from environments import EnvironmentLackingError
 from llm_normalize.conformance import chunk_faults, completion_faults

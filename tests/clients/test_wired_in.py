@@ -8,7 +8,7 @@ import pytest
 
 import environments
 from clients import servers
-from clients.lacking import give_up
+from clients.missing_environment import give_up
 from clients.programs import RUNNERS
 from nim_stream import STREAM
 from script_runs import ended

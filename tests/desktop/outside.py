@@ -7,17 +7,24 @@ listed. Both have certificates of their own, which no client trusts.
 
 import json
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from nim_stream import DONE, FINISH, OPENING, word
-from support import LOOPBACK, PATIENCE, Mitmdump, Provider, make_ca, server_context
+from support import (
+    LOOPBACK,
+    PATIENCE,
+    Mitmdump,
+    Provider,
+    Script,
+    make_ca,
+    server_context,
+)
+from workshop.child import Child
 
 NIM = "integrate.api.nvidia.com"
 UNLISTED = "example.org"
@@ -39,22 +46,8 @@ def server_connect(data):
 SAYS_NO = ("certificate", "CERT", "PKIX", "x509", "SSL")
 """Words of an error that is about trust, by whoever is to say it."""
 
-
 WORD = word("Mill brook.")
-
-
-@dataclass(frozen=True)
-class Ran:
-    """How a client ended."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def deltas(self) -> list[Any]:
-        """What it got, chunk by chunk."""
-        return [_delta(line) for line in self.out.splitlines() if _is_chunk(line)]
+TOLD = [{"role": "assistant", "content": ""}, {"content": "Mill brook."}, {}]
 
 
 class Hosts:
@@ -136,108 +129,72 @@ class Outside(Hosts):
         plain = {name: os.environ[name] for name in kept if name in os.environ}
         return {"HOME": str(home), "PYTHONUTF8": "1"} | plain | dict(more)
 
-    def stream(
+    def ask(
         self, command: Sequence[str], variables: Mapping[str, str], home: Path
-    ) -> Ran:
-        """Let a client ask for a stream; see that its beginning comes at once, repaired.
-
-        The provider says nothing more until the client has shown the first event.
+    ) -> list[str]:
+        """Let a client ask both hosts; return what it printed of the provider's stream.
 
         Args:
             command: The client. `BASE` in it becomes the provider's base URL.
             variables: What a user sets.
             home: An empty folder.
         """
+        lines = self._streamed(command, variables, home)
+        self._refused(command, variables, home)
+        return lines
+
+    def _streamed(
+        self, command: Sequence[str], variables: Mapping[str, str], home: Path
+    ) -> list[str]:
+        """See that the beginning of a stream comes at once, repaired.
+
+        The provider says nothing more until the client has shown the first event.
+        """
         gate = threading.Event()
         script = self.nim.script(OPENING, gate, WORD, FINISH, DONE)
-        base = f"https://{NIM}{script.path.removesuffix('/chat/completions')}"
-        with _Client(command, base, self.environment(variables, home)) as client:
-            first = client.first()
-            shut = not gate.is_set()
+        with _Client(command, NIM, script, self.environment(variables, home)) as client:
+            assert client.until(client.deltas, 2 * PATIENCE, "a chunk") == TOLD[:1]
             gate.set()
-            ran = client.ended(first)
-        assert first, ran.err
-        assert shut
-        assert _delta(first) == {"role": "assistant", "content": ""}
-        assert ran.code == 0, ran.err
+            assert client.ended() == 0
+        assert client.deltas() == TOLD
         assert len(script.requests) == 1
-        return ran
+        return list(client.lines)
 
-    def refused(
+    def _refused(
         self, command: Sequence[str], variables: Mapping[str, str], home: Path
-    ) -> Ran:
-        """Let a client that trusts mitmproxy alone ask the host that is not listed.
+    ) -> None:
+        """See that a client that trusts mitmproxy alone refuses the host not listed.
 
-        It has to see that host's own certificate, and so to refuse it.
+        It has to see that host's own certificate.
         """
         script = self.unlisted.script(OPENING, DONE)
-        base = f"https://{UNLISTED}{script.path.removesuffix('/chat/completions')}"
-        with _Client(command, base, self.environment(variables, home)) as client:
-            ran = client.ended("")
-        assert ran.code != 0, ran.out
-        assert any(word in ran.err for word in SAYS_NO), ran.err
+        environment = self.environment(variables, home)
+        with _Client(command, UNLISTED, script, environment) as client:
+            assert client.ended() != 0
+        said = "\n".join(client.lines)
+        assert any(word in said for word in SAYS_NO)
         assert script.requests == []
-        return ran
 
 
-class _Client:
+class _Client(Child):
     def __init__(
-        self, command: Sequence[str], base: str, environment: dict[str, str]
+        self, command: Sequence[str], host: str, script: Script, env: dict[str, str]
     ) -> None:
-        self._process = subprocess.Popen(
-            [each.replace("BASE", base) for each in command],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            errors="replace",
-            env=environment,
+        base = f"https://{host}{script.path.removesuffix('/chat/completions')}"
+        super().__init__(
+            "it", [each.replace("BASE", base) for each in command], env=env
         )
-        self._err: list[str] = []
-        self._reader = threading.Thread(target=self._read_errors, daemon=True)
-        # What hangs is ended, so that what waits for its output goes on.
-        self._end = threading.Timer(2 * PATIENCE, self._process.kill)
 
-    def __enter__(self) -> Self:
-        self._reader.start()
-        self._end.start()
-        return self
+    def hear(self, line: str) -> None:
+        sys.stdout.write(f"{line}\n")  # for the report of a test that fails
 
-    def __exit__(self, *_: object) -> None:
-        self._end.cancel()
-        self._process.kill()
-        self._process.wait()
-        self._reader.join(PATIENCE)
-        for stream in (self._process.stdout, self._process.stderr):
-            assert stream is not None
-            stream.close()
+    def deltas(self) -> list[Any] | None:
+        """Return what it got so far, chunk by chunk; None for nothing."""
+        told = (line.removeprefix("data: ") for line in self.lines)
+        chunks = [json.loads(each) for each in told if each.startswith('{"')]
+        return [each["choices"][0]["delta"] for each in chunks] or None
 
-    def _read_errors(self) -> None:
-        assert self._process.stderr is not None
-        for line in self._process.stderr:
-            self._err.append(line)
-            sys.stdout.write(line)  # for the report of a test that fails
-
-    def first(self) -> str:
-        """Return the first line that is a chunk; nothing if there is none."""
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            if _is_chunk(line):
-                return line
-        return ""
-
-    def ended(self, read: str) -> Ran:
-        """Wait for its end; *read* has been read of its output."""
-        assert self._process.stdout is not None
-        out = read + self._process.stdout.read()
-        code = self._process.wait(PATIENCE)
-        self._reader.join(PATIENCE)
-        return Ran(code, out, "".join(self._err))
-
-
-def _is_chunk(line: str) -> bool:
-    return line.removeprefix("data: ").startswith('{"')
-
-
-def _delta(line: str) -> Any:
-    return json.loads(line.removeprefix("data: "))["choices"][0]["delta"]
+    def ended(self) -> int:
+        """Wait for its end, and return its exit code."""
+        assert self.process
+        return self.process.wait(2 * PATIENCE)

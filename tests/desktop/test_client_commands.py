@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 import environments
-from clients.lacking import give_up
+from clients.missing_environment import give_up
 from desktop.outside import Outside
 from nim_stream import ASKED
 
 PROGRAMS = Path(__file__).parent / "programs"
-TOLD = [{"role": "assistant", "content": ""}, {"content": "Mill brook."}, {}]
 JSON = "content-type: application/json"
 CURL = ["curl", "-sSN", "-H", JSON, "-d", json.dumps(ASKED), "BASE/chat/completions"]
 CA = "CA"  # what stands for the certificate's file
@@ -44,10 +43,8 @@ def test_curl(
 ) -> None:
     command = [*CURL, *(outside.ca if each == CA else each for each in options)]
     reported = {"HTTPS_PROXY": outside.proxy} | dict.fromkeys(variables, outside.ca)
-    ran = outside.stream(command, reported, tmp_path)
-    assert ran.deltas == TOLD
-    assert ran.out.endswith("data: [DONE]\n\n")
-    outside.refused(command, reported, tmp_path)
+    lines = outside.ask(command, reported, tmp_path)
+    assert lines[-2:] == ["data: [DONE]", ""]
 
 
 @pytest.mark.parametrize(
@@ -67,5 +64,4 @@ def test_python(
     interpreter = sys.executable if way == "httpx" else str(python)
     command = [interpreter, str(PROGRAMS / "python_client.py"), way, "BASE"]
     reported = {"HTTPS_PROXY": outside.proxy, variable: outside.ca}
-    assert outside.stream(command, reported, tmp_path).deltas == TOLD
-    outside.refused(command, reported, tmp_path)
+    outside.ask(command, reported, tmp_path)

@@ -11,7 +11,6 @@ from desktop.outside import Outside
 from support import LOOPBACK, PATIENCE
 
 PROGRAM = Path(__file__).parent / "programs" / "JavaClient.java"
-TOLD = [{"role": "assistant", "content": ""}, {"content": "Mill brook."}, {}]
 
 
 @pytest.fixture
@@ -42,8 +41,7 @@ def test_java_takes_proxy_and_trust_store_from_properties(
         "-Djavax.net.ssl.trustStorePassword=changeit",
         *("-cp", str(classes), "JavaClient", "BASE"),
     ]
-    assert outside.stream(command, {}, tmp_path).deltas == TOLD
-    outside.refused(command, {}, tmp_path)
+    outside.ask(command, {}, tmp_path)
 
 
 def _run(*command: str) -> None:

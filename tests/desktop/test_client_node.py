@@ -12,13 +12,12 @@ from pathlib import Path
 import pytest
 
 import environments
-from clients.lacking import give_up
+from clients.missing_environment import give_up
 from desktop.outside import Outside
 
 PROGRAMS = Path(__file__).parent / "programs"
 LOCK = PROGRAMS / "requirements-node.txt"
 FILES = [PROGRAMS / "node" / name for name in ("package.json", "package-lock.json")]
-TOLD = [{"role": "assistant", "content": ""}, {"content": "Mill brook."}, {}]
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +51,7 @@ def test_node_takes_the_proxy_from_variables(
         "NODE_EXTRA_CA_CERTS": outside.ca,
     }
     command = [*client, way, "BASE"]
-    assert outside.stream(command, reported, tmp_path).deltas == TOLD
-    outside.refused(command, reported, tmp_path)
+    outside.ask(command, reported, tmp_path)
 
 
 @pytest.mark.parametrize("way", ["undici", "agent"])
@@ -62,8 +60,7 @@ def test_packages_take_the_proxy_on_any_node(
 ) -> None:
     reported = {"HTTPS_PROXY": outside.proxy, "NODE_EXTRA_CA_CERTS": outside.ca}
     command = [*client, way, "BASE"]
-    assert outside.stream(command, reported, tmp_path).deltas == TOLD
-    outside.refused(command, reported, tmp_path)
+    outside.ask(command, reported, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -81,5 +78,4 @@ def test_what_an_extension_of_vs_code_asks_takes_the_proxy_of_its_settings(
     }
     reported = {"SETTINGS": json.dumps(settings), "SYSTEM_STORE": outside.ca}
     command = [*client, way, "BASE"]
-    assert outside.stream(command, reported, tmp_path).deltas == TOLD
-    outside.refused(command, reported, tmp_path)
+    outside.ask(command, reported, tmp_path)

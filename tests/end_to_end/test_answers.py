@@ -4,22 +4,20 @@ import gzip
 import json
 import ssl
 import threading
-import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from llm_normalize.repair.fix import DONE, chunk, completion, wire
+from faults.rig import DUE, SENT, whole
+from llm_normalize.repair.fix import DONE, completion, wire
 from llm_normalize.wire.json_text import dumps
-from package.test_public_names import NAMES
 from support import (
     LOOPBACK,
     Http1Client,
     Mitmdump,
     Provider,
-    Script,
     connect,
     tunnelled,
 )
@@ -38,65 +36,21 @@ PROMPT = "canary prompt: the heron sleeps"
 JSON = {"content-type": "application/json"}
 
 
-def event(value: Json) -> bytes:
-    return wire([value])
-
-
-def nim(content: str, **more: Json) -> bytes:
-    return event(chunk({"role": None, "content": content}, **more))
-
-
-NIM = (
-    event(chunk({"role": "assistant", "content": None})),
-    nim("Der Mühl"),
-    nim("bach"),
-    nim("", finish="stop", choice={"stop_reason": None}),
-    DONE,
-)
-OPENAI = (
-    event(chunk({"role": "assistant", "content": ""})),
-    event(chunk({"content": "Der Mühl"})),
-    event(chunk({"content": "bach"})),
-    event(chunk({}, finish="stop")),
-    DONE,
-)
-
-
-def zipped(events: Sequence[bytes]) -> list[bytes]:
-    """Return *events* as a server sends them that flushes each."""
-    packer = zlib.compressobj(wbits=31)
-    parts = [packer.compress(each) + packer.flush(zlib.Z_SYNC_FLUSH) for each in events]
-    return [*parts, packer.flush()]
-
-
-def post(
-    mitmdump: Mitmdump, script: Script, body: Json = ASKED, **more: Any
-) -> tuple[bytes, Any]:
-    """Ask on a connection of its own, and return the whole body and the answer."""
-    with Http1Client(connect(mitmdump.port)) as client:
-        reply = client.post(script.path, body, **more)
-        return reply.rest(), reply
-
-
-def body_of(events: Sequence[bytes]) -> bytes:
-    return b"".join(events)
-
-
 # -- streams, as they pass ---------------------------------------------------------
 
 
 def test_nim_stream_leaves_as_openai_would_send_it(
     reverse: Mitmdump, provider: Provider
 ) -> None:
-    body, reply = post(reverse, provider.script(*NIM))
-    assert body == body_of(OPENAI)
+    reply = reverse.ask(provider.script(*SENT).path, ASKED)
+    assert reply.body == whole(DUE)
     assert reply.status == 200
     assert reply.headers["content-type"] == "text/event-stream"
 
 
 def test_each_event_is_one_http_chunk(reverse: Mitmdump, provider: Provider) -> None:
-    gates = [threading.Event() for _ in NIM]
-    parts = [part for pair in zip(NIM, gates, strict=True) for part in pair]
+    gates = [threading.Event() for _ in SENT]
+    parts = [part for pair in zip(SENT, gates, strict=True) for part in pair]
     script = provider.script(*parts)
     with Http1Client(connect(reverse.port)) as client:
         reply = client.post(script.path, ASKED)
@@ -110,7 +64,7 @@ def test_each_event_is_one_http_chunk(reverse: Mitmdump, provider: Provider) -> 
         pieces.append(reply.next_part())
         gates[4].set()
         assert reply.next_part() == b""
-    assert pieces == [*OPENAI[:3], body_of(OPENAI[3:])]
+    assert pieces == [*DUE[:3], whole(DUE[3:])]
 
 
 @pytest.mark.parametrize("upstream", ["http/1.1", "h2"])
@@ -120,12 +74,12 @@ def test_first_event_does_not_wait_through_connect_and_tls(
 ) -> None:
     provider = secure[upstream]
     gate = threading.Event()
-    script = provider.script(NIM[0], gate, *NIM[1:])
+    script = provider.script(SENT[0], gate, *SENT[1:])
     with tunnelled(explicit, f"localhost:{provider.port}", mine) as client:
         reply = client.post(script.path, ASKED)
-        assert reply.until(b"\n\n") == OPENAI[0]
+        assert reply.until(b"\n\n") == DUE[0]
         gate.set()
-        assert reply.rest() == body_of(OPENAI)
+        assert reply.rest() == whole(DUE)
     assert provider.protocols[-1] == upstream
     *_, flow = explicit.records(script)
     assert flow["end"] == "complete"
@@ -139,9 +93,8 @@ def test_first_event_does_not_wait_through_connect_and_tls(
 def test_stream_that_ends_with_its_connection_is_repaired(
     reverse: Mitmdump, provider: Provider, framing: str
 ) -> None:
-    script = provider.script(*NIM, framing=framing)
-    body, _ = post(reverse, script)
-    assert body == body_of(OPENAI)
+    script = provider.script(*SENT, framing=framing)
+    assert reverse.ask(script.path, ASKED).body == whole(DUE)
     assert reverse.records(script)[-1]["end"] == "complete"
 
 
@@ -149,10 +102,10 @@ def test_stream_that_ends_with_its_connection_is_repaired(
 def test_http10_client_gets_the_repaired_body_unchunked(
     reverse: Mitmdump, provider: Provider, framing: str
 ) -> None:
-    script = provider.script(*NIM, framing=framing)
-    body, reply = post(reverse, script, version="1.0")
+    script = provider.script(*SENT, framing=framing)
+    reply = reverse.ask(script.path, ASKED, version="1.0")
     assert reply.framing == "close"
-    assert body == body_of(OPENAI)
+    assert reply.body == whole(DUE)
 
 
 # -- answers in one piece ----------------------------------------------------------
@@ -181,38 +134,6 @@ def test_body_is_repaired_and_its_length_is_right(
     assert flow["stream"] is False
 
 
-# -- observe -----------------------------------------------------------------------
-
-
-def counts(records: list[dict[str, Json]]) -> Json:
-    flow = records[-1]
-    return flow["events"], flow["changed"], flow["fixes"]
-
-
-def test_observe_changes_no_byte_and_counts_what_repair_would(
-    reverse: Mitmdump, provider: Provider
-) -> None:
-    repaired = provider.script(*NIM)
-    post(reverse, repaired)
-    headers = {"content-encoding": "gzip", "x-brook": "1"}
-    plain = provider.script(*NIM, framing="length")
-    packed = provider.script(*zipped(NIM), headers=headers, framing="length")
-    with reverse.options(normalize_mode="observe"):
-        for script in (plain, packed):
-            body, reply = post(reverse, script, headers={"accept-encoding": "gzip"})
-            assert body == script.bytes
-            assert script.requests[0].headers["accept-encoding"] == "gzip"
-            assert reply.headers == dict(script.head())
-    expected = counts(reverse.records(repaired))
-    for script in (plain, packed):
-        records = reverse.records(script)
-        assert counts(records) == expected
-        assert {each["mode"] for each in records} == {"observe"}
-        flow = records[-1]
-        assert flow["bytes_in"] == flow["bytes_out"] == len(script.bytes)
-    assert not [each for each in reverse.records(repaired) if "mode" in each]
-
-
 # -- whose TLS is opened -----------------------------------------------------------
 
 
@@ -234,17 +155,17 @@ def test_tls_of_a_host_that_is_not_listed_stays_closed(
     explicit: Mitmdump, secure: dict[str, Provider], provider_ca: Path
 ) -> None:
     provider = secure["http/1.1"]
-    script = provider.script(*NIM)
+    script = provider.script(*SENT)
     target = f"{LOOPBACK}:{provider.port}"
     seen = issuer(explicit, target, ca=provider_ca, path=script.path)
-    assert seen == ("provider", body_of(NIM))
+    assert seen == ("provider", whole(SENT))
 
 
 def test_allow_hosts_of_the_user_wins(
     explicit: Mitmdump, secure: dict[str, Provider], provider_ca: Path
 ) -> None:
     provider = secure["http/1.1"]
-    script = provider.script(*NIM)
+    script = provider.script(*SENT)
     target = f"{LOOPBACK}:{provider.port}"
     with explicit.options(allow_hosts=[target]):  # although it is not listed
         seen = issuer(explicit, target, ca=explicit.ca, path=script.path)
@@ -252,19 +173,19 @@ def test_allow_hosts_of_the_user_wins(
     target = f"localhost:{provider.port}"
     with explicit.options(allow_hosts=["elsewhere.test"]):  # although it is listed
         seen = issuer(explicit, target, ca=provider_ca, path=script.path)
-        assert seen == ("provider", body_of(NIM))
+        assert seen == ("provider", whole(SENT))
 
 
 def test_client_may_speak_tls_with_the_proxy_itself(
     explicit: Mitmdump, provider: Provider
 ) -> None:
     # A "secure web proxy": the first TLS is the proxy's own, not a host's.
-    script = provider.script(*NIM)
+    script = provider.script(*SENT)
     for host in ("localhost", "proxy.invalid"):
         connection = connect(explicit.port, ca=explicit.ca, over_tls=host)
         with Http1Client(connection, f"localhost:{provider.port}") as client:
             url = f"http://localhost:{provider.port}{script.path}"
-            assert client.post(url, ASKED).rest() == body_of(OPENAI), host
+            assert client.post(url, ASKED).rest() == whole(DUE), host
 
 
 def test_client_that_hangs_up_in_the_handshake_is_not_called_distrustful(
@@ -302,48 +223,6 @@ def test_client_that_does_not_trust_the_ca_is_told_what_to_do(
 # -- the pairs log -----------------------------------------------------------------
 
 
-def test_pairs_log_tells_of_each_event(reverse: Mitmdump, provider: Provider) -> None:
-    comment = b": still here\n\n"
-    script = provider.script(comment, *NIM)
-    body, _ = post(reverse, script, {**ASKED, "user": "canary"}, headers={"x-a": "b"})
-    *pairs, flow = reverse.records(script)
-    each = [comment, *NIM[:4]]
-    due = ["\n", *(each.decode() for each in OPENAI[:4])]
-    ending = ["role-null", "finish-with-delta", "field-null"]
-    fixes = [["comment-sent"], ["content-null"], ["role-null"], ["role-null"], ending]
-    assert [list(pair) for pair in pairs] == [NAMES["log"]["pair"]] * 5
-    for n, pair in enumerate(pairs):
-        assert (pair["type"], pair["v"], pair["n"]) == ("pair", 1, n)
-        assert (pair["before"], pair["after"]) == (each[n].decode(), [due[n]])
-        assert pair["fixes"] == fixes[n]
-        assert pair["ms"] >= 0
-    assert list(flow) == NAMES["log"]["flow"]
-    assert flow["time"].endswith("Z")
-    assert 0 < flow["first_ms"] <= flow["total_ms"]
-    expected = {
-        "type": "flow",
-        "v": 1,
-        "host": f"{LOOPBACK}:{provider.port}",
-        "path": script.path,
-        "status": 200,
-        "model": "acme-1",
-        "stream": True,
-        "events": 6,
-        "changed": 5,
-        "fixes": {
-            "role-null": 3,
-            "comment-sent": 1,
-            "content-null": 1,
-            "finish-with-delta": 1,
-            "field-null": 1,
-        },
-        "bytes_in": len(script.bytes),
-        "bytes_out": len(body),
-        "end": "complete",
-    }
-    assert {name: flow[name] for name in expected} == expected
-
-
 def test_nothing_of_the_request_is_logged(
     reverse: Mitmdump, provider: Provider
 ) -> None:
@@ -360,7 +239,7 @@ def test_nothing_of_the_request_is_logged(
         ]
     }
     scripts = [
-        provider.script(*NIM),
+        provider.script(*SENT),
         provider.script(dumps(echo), status=422, headers=JSON),
         provider.script(
             dumps({"message": f"bad key {KEY}", "request": asked}),
@@ -368,11 +247,11 @@ def test_nothing_of_the_request_is_logged(
             headers=JSON,
         ),
         provider.script(
-            event({"error": {"message": "no", "code": 422, "input": PROMPT}}), DONE
+            wire([{"error": {"message": "no", "code": 422, "input": PROMPT}}, DONE])
         ),
     ]
     for script in scripts:
-        post(reverse, script, asked, headers=secret)
+        reverse.ask(script.path, asked, secret)
         reverse.records(script)
     text = reverse.pairs_path.read_text()
     printed = reverse.printed()
@@ -384,64 +263,8 @@ def test_nothing_of_the_request_is_logged(
 
 
 def test_query_is_in_no_record(reverse: Mitmdump, provider: Provider) -> None:
-    script = provider.script(*NIM)
+    script = provider.script(*SENT)
     provider.alias(script, f"{script.path}?key={KEY}")
-    with Http1Client(connect(reverse.port)) as client:
-        client.post(f"{script.path}?key={KEY}", ASKED).rest()
+    reverse.ask(f"{script.path}?key={KEY}", ASKED)
     reverse.records(script)
     assert KEY not in reverse.pairs_path.read_text()
-
-
-@pytest.mark.parametrize(
-    ("header", "query"),
-    [
-        ({"authorization": f"Bearer {KEY}"}, ""),
-        ({"authorization": f"bearer {KEY}"}, ""),
-        ({"api-key": KEY}, ""),
-        ({"cookie": f"theme=dark; session={KEY}"}, ""),
-        ({}, f"?key={KEY}"),
-    ],
-    ids=["Bearer", "bearer", "api-key", "cookie", "query"],
-)
-def test_key_that_an_error_quotes_is_masked(
-    reverse: Mitmdump, provider: Provider, header: dict[str, str], query: str
-) -> None:
-    data = dumps({"message": f"Incorrect key provided: {KEY}."})
-    script = provider.script(data, status=401, headers=JSON)
-    provider.alias(script, script.path + query)
-    with Http1Client(connect(reverse.port)) as client:
-        client.post(script.path + query, ASKED, header).rest()
-    pair, _ = reverse.records(script)
-    assert KEY not in json.dumps(pair)
-
-
-QUOTES = {
-    "a message": lambda text: event({"error": {"message": f"Bad prompt: {text}"}}),
-    "a list": lambda text: event({"detail": [{"msg": text.upper(), "loc": ["body"]}]}),
-    "what Python prints": lambda text: event({"error": {"message": repr([text])}}),
-    "JSON in JSON": lambda text: event({"error": json.dumps({"messages": [text]})}),
-    "a part": lambda text: event({"message": f"no: {text[:15]}...", "code": 400}),
-    "beside choices": lambda text: event({"choices": [], "error": {"message": text}}),
-    "words": lambda text: f"Oops: {text}\n\n".encode(),
-    "no JSON": lambda text: f"event: error\ndata: {text}\n\n".encode(),
-    "HTML": lambda text: f"<html><p>{text.replace(' ', '<br>')}</p></html>".encode(),
-}
-
-
-@pytest.mark.parametrize("status", [200, 400])
-@pytest.mark.parametrize("form", QUOTES)
-def test_prompt_that_an_error_quotes_is_masked_wherever_it_stands(
-    reverse: Mitmdump, provider: Provider, form: str, status: int
-) -> None:
-    prompt = f"please keep {PROMPT} between us"
-    asked = {**ASKED, "messages": [{"role": "user", "content": prompt}]}
-    quote = QUOTES[form](prompt)
-    if status == 200:
-        script = provider.script(*NIM[:2], quote)
-    else:
-        script = provider.script(quote.removeprefix(b"data: "), status=status)
-    got, _ = post(reverse, script, asked)
-    assert b"please" in got.lower()  # the client may know what it sent
-    logged = json.dumps([*reverse.records(script)]).lower()
-    assert not [word for word in ("canary", "please", "between") if word in logged]
-    assert PROMPT not in reverse.printed()

@@ -16,7 +16,6 @@ from support import (
     Http1Client,
     Mitmdump,
     Provider,
-    Script,
     connect,
     to,
 )
@@ -43,11 +42,6 @@ def web(
         yield web
 
 
-def ask(proxy: Mitmdump, script: Script) -> bytes:
-    with Http1Client(connect(proxy.port)) as client:
-        return client.post(script.path, ASKED).rest()
-
-
 def show(page: Page, path: str) -> None:
     """Open the response of the flow to *path*."""
     page.locator("td.col-path", has_text=path).click()
@@ -71,7 +65,7 @@ def test_view_opens_by_itself_and_tells_what_changed(
     browser: Browser, web: Mitmweb, provider: Provider
 ) -> None:
     script = provider.script(*STREAM)
-    ask(web, script)
+    web.ask(script.path, ASKED)
     with page_of(browser, web.page) as page:
         show(page, script.path)
         sees(
@@ -115,7 +109,7 @@ def test_what_a_provider_sends_is_shown_as_text(
 ) -> None:
     hostile = chunk({"role": None, "content": HOSTILE}, model=HOSTILE)
     script = provider.script(OPENING, hostile, hostile, FINISH, DONE)
-    ask(web, script)
+    web.ask(script.path, ASKED)
     with page_of(browser, web.page) as page:
         scripts = page.locator("script").count()
         show(page, script.path)
@@ -137,7 +131,7 @@ def test_lines_fit_in_a_narrow_window(
     browser: Browser, web: Mitmweb, provider: Provider
 ) -> None:
     script = provider.script(OPENING, word("Mill" * 50), SPLIT, DONE)
-    ask(web, script)
+    web.ask(script.path, ASKED)
     with page_of(browser, web.page) as page:
         show(page, script.path)
         for view, seen in (
@@ -161,7 +155,7 @@ def test_own_pages_do_not_fill_the_list_of_flows(
         with page_of(browser, own) as page:
             page.get_by_role("link", name="The fixes").click()
             expect(page.locator("h1")).to_have_text("The fixes")
-        ask(web, script)
+        web.ask(script.path, ASKED)
         with page_of(browser, web.page) as page:
             expect(page.locator("td.col-path")).to_have_count(1)
             expect(page.locator("td.col-path")).to_contain_text(script.path)
@@ -175,7 +169,7 @@ def test_saved_flow_is_shown_without_the_log(
         (tmp_path / name).mkdir()
     script = provider.script(*STREAM)
     with Mitmdump(tmp_path / "dump", mitm_ca, *to(provider), "-w", str(flows)) as dump:
-        ask(dump, script)
+        dump.ask(script.path, ASKED)
         dump.terminate()
     no_log = {"normalize_pairs": ""}
     read = ("--rfile", str(flows))

@@ -118,8 +118,7 @@ def saved(folder: Path, ca: Path, provider: Provider, *parts: bytes) -> Path:
     script = provider.script(*parts)
     path = folder / "flows"
     with Mitmdump(folder, ca, *to(provider), "-w", str(path)) as dump:
-        with Http1Client(connect(dump.port)) as client:
-            client.post(script.path, ASKED).rest()
+        dump.ask(script.path, ASKED)
         dump.terminate()
     return path
 

@@ -5,7 +5,6 @@ import hashlib
 import http.client
 import json
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -284,45 +283,6 @@ def test_a_click_selects_a_whole_command(regular: Mitmdump, straight: Browser) -
     page.close()
 
 
-@pytest.mark.browser
-def test_hostile_names_stay_text_in_the_browser(
-    start: Start, straight: Browser
-) -> None:
-    hostile = "<img src=x onerror=alert(1)><script>alert(2)</script>"
-    fill = f"""\
-from mitmproxy import ctx
-
-
-def running():
-    addon = ctx.master.addons.get("llm_normalize")
-    addon.stats.add({hostile!r}, {hostile!r}, {{"role-null": 1}})
-"""
-    proxy = start()
-    path = proxy.confdir / "fill.py"
-    path.write_text(fill)
-    proxy.set(scripts=[*proxy.control(get="scripts"), str(path)])
-    proxy.wait_for(f"Loading script {path}")
-    said: list[str] = []
-    with closing(straight.new_page()) as page:
-        page.on("dialog", lambda dialog: said.append(dialog.message))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.goto(home(proxy))
-        expect(page.locator(".rows strong")).to_have_text(hostile)
-        assert page.locator("script").count() == 1
-        assert page.locator("img").count() == 0
-        assert said == []
-
-
-@contextmanager
-def site() -> Iterator[int]:
-    """Serve an empty page, as any other site would, and yield its port."""
-
-    page = b"<!doctype html><title>another site</title>"
-    empty = body_script(page, content_type="text/html")
-    with Provider(answer=lambda _: empty) as server:
-        yield server.port
-
-
 TRY = """async ([url, tag]) => {
   if (tag == "cors" || tag == "no-cors") {
     try {
@@ -349,9 +309,10 @@ FRAME = """async (url) => {
 def test_page_of_another_site_can_neither_read_nor_include_nor_frame_it(
     regular: Mitmdump, straight: Browser
 ) -> None:
-    with site() as port:
+    empty = body_script(b"<!doctype html>", content_type="text/html")
+    with Provider(answer=lambda _: empty) as other:
         # Another site, and another port of the same one.
-        for origin in (f"http://evil.test:{port}/", f"http://{LOOPBACK}:{port}/"):
+        for origin in (f"http://evil.test:{other.port}/", f"{other.url}/"):
             page = new_page(straight, origin)
             for path in ("", "status.json", "proxy.pac", "mitmproxy-ca-cert.pem"):
                 url = home(regular) + path
@@ -362,34 +323,6 @@ def test_page_of_another_site_can_neither_read_nor_include_nor_frame_it(
             # A frame without an address has loaded nothing, not even an error.
             assert all(not x or x.startswith("chrome-error:") for x in framed), framed
             page.close()
-
-
-@pytest.mark.browser
-def test_name_that_was_made_to_lead_here_reads_nothing(
-    regular: Mitmdump, playwright: Playwright
-) -> None:
-    rules = "--host-resolver-rules=MAP *.test 127.0.0.1"
-    # Older browsers do not ask their readers before a page asks their own machine.
-    older = "--disable-features=LocalNetworkAccessChecks"
-    with launched(playwright, rules, older) as browser:
-        page = browser.new_page()
-        # The page comes from where the name led before.
-        page.route("**/before", lambda route: route.fulfill(body="<title>x</title>"))
-        page.goto(f"http://evil.test:{regular.port}/before")
-        read = "fetch('/status.json').then((reply) => reply.text())"
-        assert page.evaluate(read).startswith("This name is the proxy's own")
-
-
-@pytest.mark.browser
-def test_other_pages_cannot_tell_whether_the_proxy_is_used(trusting: Browser) -> None:
-    with (
-        site() as port,
-        closing(new_page(trusting, f"http://{LOOPBACK}:{port}/")) as page,
-    ):
-        for scheme in ("http", "https"):
-            url = f"{scheme}://{PROBE}/guess.svg"
-            for tag in ("no-cors", "img"):
-                assert page.evaluate(TRY, [url, tag]) == "nothing"
 
 
 @pytest.mark.browser
@@ -412,22 +345,3 @@ def test_pac_sends_listed_hosts_through_and_others_straight(
             printed = proxy.printed().replace("…", "")
             assert (f"GET {url}"[:60] in printed) is goes, host
             page.close()
-
-
-@pytest.mark.browser
-def test_pac_goes_straight_while_the_proxy_is_off(
-    start: Start, provider: Provider, playwright: Playwright
-) -> None:
-    proxy = start(normalize_hosts=["listed.test"])
-    script = provider.script(b"an answer", headers={"content-type": "text/plain"})
-    url = f"http://listed.test:{provider.port}{script.path}"
-    rules = "--host-resolver-rules=MAP listed.test 127.0.0.1"
-    with launched(playwright, pac_url(proxy), rules, whole=True) as browser:
-        for number in range(2):
-            page = new_page(browser, url)
-            assert page.inner_text("body") == "an answer"
-            assert len(script.requests) == number + 1
-            page.close()
-            if not number:
-                proxy.wait_for("listed.test")
-                proxy.stop()

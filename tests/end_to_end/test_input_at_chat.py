@@ -13,7 +13,7 @@ from llm_normalize.repair.fix import (
     rest,
     wire,
 )
-from support import Http1Client, Mitmdump, Provider, connect
+from support import Mitmdump, Provider
 
 ITEMS: list[dict[str, Any]] = [
     {"role": "system", "content": "Be terse."},
@@ -35,25 +35,19 @@ ASKED: dict[str, Any] = {
 }
 
 
-def ask(mitmdump: Mitmdump, path: str, body: Any) -> tuple[int, bytes]:
-    with Http1Client(connect(mitmdump.port)) as client:
-        reply = client.post(path, body)
-        return reply.status, reply.rest()
-
-
 def test_stream_is_answered_as_chat(reverse: Mitmdump, provider: Provider) -> None:
     # The call's name is one of the tools that the request declares in its own form.
     odd = calling({**head(0, '{"a":2}'), "function": {"name": "functions.f"}})
     odd["choices"][0]["delta"]["role"] = "assistant"
     said: Wire = [odd, calling(rest(0, '{"a":2}')), chunk({}, finish="stop"), DONE]
     script = provider.script(*[wire([each]) for each in said])
-    status, body = ask(reverse, script.path, ASKED)
-    assert status == 200
-    meant = conformance.meaning_of_stream(body).choices[0]
+    reply = reverse.ask(script.path, ASKED)
+    assert reply.status == 200
+    meant = conformance.meaning_of_stream(reply.body).choices[0]
     assert [(call.name, call.arguments) for call in meant.calls] == [("f", '{"a":2}')]
     assert meant.finish_reason == "tool_calls"
     asked = conformance.Request(stream=True, tools=True)
-    assert conformance.check_stream(body, asked) == []
+    assert conformance.check_stream(reply.body, asked) == []
     (got,) = script.requests
     sent = json.loads(got.body)
     roles = [each["role"] for each in sent["messages"]]

@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,7 @@ from support import (
     Reply,
     Script,
     body_script,
-    connect,
-    copied_addon,
+    tunnelled,
 )
 
 type Json = Any
@@ -89,11 +88,9 @@ def test_client_that_leaves_gives_its_place_back(
 ) -> None:
     gate = threading.Event()
     script = upstream.script(STREAM, turns=[Script("", [gate, STREAM])])
-    target = f"localhost:{upstream.port}"
 
-    def start() -> Http1Client:
-        tunnel = connect(proxy.port, tunnel=target, ca=proxy.ca, alpn=["http/1.1"])
-        return Http1Client(tunnel, target)
+    def start() -> Client:
+        return tunnelled(proxy, f"localhost:{upstream.port}")
 
     one_at_once = {"normalize_pace": ["localhost=99/1s,1"], "normalize_keepalive": 1}
     with proxy.options(**one_at_once), start() as running, start() as last:
@@ -124,25 +121,22 @@ def test_stream_whose_provider_is_silent_begins(
 
 
 def test_stream_that_waits_at_a_reload_is_told(
-    upstream: Provider, tmp_path: Path, mitm_ca: Path, provider_ca: Path
+    upstream: Provider, addon: Path, start: Callable[..., Mitmdump], provider_ca: Path
 ) -> None:
-    script, target = upstream.script(STREAM), f"localhost:{upstream.port}"
-    options = {
-        "normalize_hosts": "localhost",
-        "normalize_pace": "localhost=1/99s",
-        "normalize_keepalive": "1",
-        "ssl_verify_upstream_trusted_ca": str(provider_ca),
-    }
-    folder, addon = tmp_path / "files", copied_addon(tmp_path)
-    folder.mkdir()
-    with Mitmdump(folder, mitm_ca, options=options, addon=addon) as own:
-        tunnel = connect(own.port, tunnel=target, ca=own.ca, alpn=["http/1.1"])
-        with Http1Client(tunnel, target) as client:
-            assert post(client, script, "k", BODY).rest()
-            reply = post(client, script, "k")
-            assert reply.until(b"\n") == b"\n"
-            own.reload()
-            sent = reply.rest().lstrip(b"\n")
+    script = upstream.script(STREAM)
+    own = start(
+        addon=addon,
+        normalize_hosts="localhost",
+        normalize_pace="localhost=1/99s",
+        normalize_keepalive="1",
+        ssl_verify_upstream_trusted_ca=str(provider_ca),
+    )
+    with tunnelled(own, f"localhost:{upstream.port}") as client:
+        assert post(client, script, "k", BODY).rest()
+        reply = post(client, script, "k")
+        assert reply.until(b"\n") == b"\n"
+        own.reload()
+        sent = reply.rest().lstrip(b"\n")
     assert sent.startswith(b'data: {"error":{"message":"The proxy was reloaded')
     assert len(script.requests) == 1
 

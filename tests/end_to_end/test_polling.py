@@ -1,7 +1,6 @@
 """An answer that is not ready, in a real mitmdump: it is asked for on the same way."""
 
 import contextlib
-import json
 import threading
 from typing import Any
 
@@ -23,8 +22,7 @@ from support import (
 
 type Json = Any
 
-STREAM = {"model": "m", "stream": True, "messages": []}
-WHOLE = {**STREAM, "stream": False}
+WHOLE = {"model": "m", "stream": False, "messages": []}
 KEY = "nvapi-canary-4711"
 AUTH = {"authorization": f"Bearer {KEY}"}
 GOOD = dumps(completion({"role": "assistant", "content": "Hi"}))
@@ -43,37 +41,6 @@ def pending(provider: Provider, result: Script) -> Script:
     return script
 
 
-def ask(
-    mitmdump: Mitmdump, script: Script, body: Json = WHOLE
-) -> tuple[int, dict[str, str], bytes]:
-    with Http1Client(connect(mitmdump.port)) as client:
-        reply = client.post(script.path, body, AUTH)
-        return reply.status, reply.headers, reply.rest()
-
-
-def record(mitmdump: Mitmdump, script: Script) -> Json:
-    """Return the flow record; the key is nowhere."""
-    found = mitmdump.records(script)
-    assert KEY not in json.dumps(mitmdump.pairs())
-    assert KEY not in mitmdump.printed()
-    return found[-1]
-
-
-def test_client_that_leaves_while_a_result_is_held_back_ends_the_requests(
-    reverse: Mitmdump, provider: Provider
-) -> None:
-    result = ready()
-    result.silent = gate = threading.Event()
-    script = pending(provider, result)
-    with Http1Client(connect(reverse.port)) as client:
-        client.send(script.path, STREAM, AUTH)
-        assert result.asked.wait(PATIENCE)
-    try:
-        assert record(reverse, script)["end"] == "client-left"
-    finally:
-        gate.set()
-
-
 def test_answers_do_not_wait_for_each_other(
     reverse: Mitmdump, provider: Provider
 ) -> None:
@@ -88,7 +55,7 @@ def test_answers_do_not_wait_for_each_other(
             assert result.asked.wait(PATIENCE)
             clients.append(client)
         # All of them are held back, and others pass.
-        assert ask(reverse, pending(provider, ready()))[2] == GOOD
+        assert reverse.ask(pending(provider, ready()).path, WHOLE, AUTH).body == GOOD
         gate.set()
         for client in clients:
             assert Http1Reply(client).status == 200

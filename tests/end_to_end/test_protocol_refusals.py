@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from end_to_end.test_translation import ask
 from llm_normalize.wire.json_text import dumps
 from support import (
     PATIENCE,
@@ -83,8 +82,8 @@ def test_request_takes_the_form_that_is_asked_for_and_then_at_once(
     wanted = {key: each for key, each in before.items() if key not in given}
     wanted = asked(path, script, {}) | wanted | changed
     for _ in range(2):
-        got, _, body = ask(reverse, script.path, before, **HEADERS)
-        assert (got, body) == (200, STREAM)
+        reply = reverse.ask(script.path, before, HEADERS)
+        assert (reply.status, reply.body) == (200, STREAM)
     assert [json.loads(each.body) for each in script.requests] == [
         before,
         wanted,
@@ -104,7 +103,8 @@ def test_refusal_that_asks_for_no_form_passes_and_is_recorded(
     first = refusal(path, status, words)
     script = provider.script(STREAM, path=path, turns=[first])
     body = asked(path, script, given)
-    assert ask(reverse, script.path, body, **HEADERS)[::2] == (status, first.bytes)
+    reply = reverse.ask(script.path, body, HEADERS)
+    assert (reply.status, reply.body) == (status, first.bytes)
     assert len(script.requests) == 1
     record, _ = recorded(reverse, script, 2)
     assert (record["type"], record["status"]) == ("refusal", status)
@@ -129,9 +129,9 @@ def test_what_one_protocol_has_learned_changes_no_request_in_another(
 def test_words_of_a_provider_that_stays_busy_are_an_error_of_the_protocol(
     client: Client, proxy: Mitmdump, upstream: Provider, path: str
 ) -> None:
-    busy = Script("", [b"Too many herons"], 429, {"retry-after": "3"}, "length")
+    busy = Script("", [b"Too many herons"], 429, {"retry-after": "2"}, "length")
     script = upstream.script(path=path, turns=[busy, busy])
-    with proxy.options(normalize_retry=4):
+    with proxy.options(normalize_retry=3):
         reply = client.post(script.path, asked(path, script, {}), HEADERS)
         assert reply.status == 200
         body = reply.rest()

@@ -21,7 +21,6 @@ from support import (
 
 OPENAI = "api.openai.com"
 KEY = "nvapi-canary-4711"
-TOKEN = "token-canary-0815"
 
 type Start = Callable[..., Mitmdump]
 
@@ -89,35 +88,6 @@ def test_key_is_in_no_file_when_mitmdump_ends_in_mid_request(
     assert script.path.encode() in flows.read_bytes()
     nowhere_in(tmp_path, KEY)
     assert KEY not in mitmdump.log
-
-
-@pytest.mark.parametrize("way", ["routed", "reverse"])
-def test_client_that_wants_a_websocket_posts_at_once(
-    start: Start, provider: Provider, way: str
-) -> None:
-    script = provider.script(*STREAM)
-    path = script.path
-    if way == "routed":
-        mitmdump = start(normalize_routes=routed(provider, script))
-        raw = connect(mitmdump.port, tunnel=f"{OPENAI}:443", ca=mitmdump.ca)
-        path = "/v1/chat/completions"
-    else:
-        mode = f"reverse:http://{LOOPBACK}:{provider.port}"
-        raw = connect(start("--mode", mode).port)
-    with raw:
-        raw.sendall(
-            f"GET /v1/responses HTTP/1.1\r\nhost: {OPENAI}\r\nupgrade: websocket\r\n"
-            "connection: Upgrade\r\nsec-websocket-version: 13\r\n"
-            "sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n".encode()
-        )
-        answer = b""
-        while not answer.endswith(b"}"):
-            answer += raw.recv(65536)
-        assert answer.startswith(b"HTTP/1.1 426 Upgrade Required\r\n")
-        assert b"\r\nupgrade: HTTP/1.1\r\n" in answer
-        with Http1Client(raw, OPENAI) as client:  # the same connection
-            assert client.post(path, ASKED).status == 200
-    assert len(script.requests) == 1
 
 
 @pytest.mark.parametrize("way", ["tunnel", "h2", "reverse"])

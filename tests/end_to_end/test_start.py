@@ -2,7 +2,6 @@
 
 import os
 import pty
-import re
 import shutil
 import subprocess
 import sys
@@ -94,35 +93,6 @@ def test_values_of_the_wrong_type_end_the_start_with_a_sentence(
     assert "invalid normalize_mode 'watch': expected repair or observe" in said
 
 
-def test_config_file_ends_the_start_likewise_and_no_key_is_quoted(
-    tmp_path: Path, mitm_ca: Path
-) -> None:
-    (tmp_path / "conf").mkdir()
-    (tmp_path / "conf" / "config.yaml").write_text(
-        f"normalize_gate: {TOKEN}\n"
-        f"normalize_keys: a.test={TOKEN}\n"
-        "normalise_only: true\n"
-        "normalize_only: maybe\n"
-    )
-    said = started(tmp_path, mitm_ca, "mitmweb")
-    assert "normalize_gate: expected env:NAME or file:PATH" in said
-    assert "invalid normalize_keys: expected a list" in said
-    assert "unknown option normalise_only: did you mean normalize_only?" in said
-    assert "invalid normalize_only 'maybe'" in said
-    assert TOKEN not in said
-
-
-def test_bad_value_of_another_script_does_not_take_the_addon_away(
-    tmp_path: Path, mitm_ca: Path
-) -> None:
-    other = tmp_path / "other.py"
-    other.write_text("def load(loader): loader.add_option('brook', int, 1, '')\n")
-    given = ("-s", str(other), "--set", "brook=wide")
-    said = started(tmp_path, mitm_ca, "mitmdump", *given)
-    # In mitmproxy's words, which differ between its versions.
-    assert re.search(r"normalize: .*brook: [Nn]ot an integer: wide", said)
-
-
 def test_older_mitmproxy_is_named_and_so_is_the_way_out(
     tmp_path: Path, mitm_ca: Path
 ) -> None:
@@ -148,15 +118,6 @@ def start(
         yield begin
 
 
-def reload(mitmdump: Mitmdump, addon: Path) -> None:
-    script = addon / "normalize.py"
-    loaded = f"Loading script {script}"
-    times = mitmdump.log.count(loaded) + 1
-    later = script.stat().st_mtime + 10
-    os.utime(script, (later, later))
-    mitmdump.wait_for(loaded, times=times)
-
-
 def half_write(addon: Path) -> Callable[[], None]:
     """Break a module, and return how to correct it."""
     module = addon / "llm_normalize" / "repair" / "fix.py"
@@ -172,9 +133,9 @@ def _write(path: Path, text: str) -> None:
 def asked(
     mitmdump: Mitmdump, url: str, token: str = TOKEN, host: str = "localhost"
 ) -> tuple[int, bytes]:
-    with Http1Client(connect(mitmdump.port), host) as client:
-        reply = client.post(url, ASKED, {"authorization": f"Bearer {token}"})
-        return reply.status, reply.rest()
+    bearer = {"authorization": f"Bearer {token}"}
+    reply = mitmdump.ask(url, ASKED, bearer, host=host)
+    return reply.status, reply.body
 
 
 def refuse_options(addon: Path) -> Callable[[], None]:
@@ -212,14 +173,14 @@ def test_gate_stays_shut_until_the_package_loads_again(
     assert asked(mitmdump, script.path, "other")[0] == 401
     correct = damage(addon)
     for _ in range(2):
-        reload(mitmdump, addon)
+        mitmdump.reload()
         mitmdump.wait_for("normalize: every request is refused. The addon ")
         for token in (TOKEN, "other"):
             status, body = asked(mitmdump, script.path, token)
             assert (status, conformance.check_error_body(body)) == (503, [])
     assert len(script.requests) == 1
     correct()
-    reload(mitmdump, addon)
+    mitmdump.reload()
     assert asked(mitmdump, script.path)[0] == 200
     assert asked(mitmdump, script.path, "other")[0] == 401
     assert TOKEN not in mitmdump.printed()
@@ -234,7 +195,7 @@ def test_gate_of_a_proxy_stays_shut_likewise(
     url = f"http://{place}{script.path}"
     assert asked(mitmdump, url, host=place)[0] == 200
     correct = half_write(addon)
-    reload(mitmdump, addon)
+    mitmdump.reload()
     assert asked(mitmdump, url, host=place)[0] == 503
     with connect(mitmdump.port) as raw:
         raw.sendall(f"CONNECT {place} HTTP/1.1\r\nhost: {place}\r\n\r\n".encode())
@@ -247,7 +208,7 @@ def test_gate_of_a_proxy_stays_shut_likewise(
     assert head.startswith(b"HTTP/1.1 503 ")
     assert conformance.check_error_body(body) == []
     correct()
-    reload(mitmdump, addon)
+    mitmdump.reload()
     assert asked(mitmdump, url, host=place)[0] == 200
 
 
@@ -268,13 +229,13 @@ def test_without_a_gate_the_log_says_that_nothing_is_repaired(
     repaired = post(mitmdump.ca)
     assert repaired != b"".join(STREAM)
     correct = half_write(addon)
-    reload(mitmdump, addon)
+    mitmdump.reload()
     mitmdump.wait_for("normalize: nothing is repaired. The addon cannot be loaded: ")
     mitmdump.wait_for("SyntaxError: '(' was never closed (fix.py, line ")
     # As other hosts' TLS was before, all is closed now.
     assert post(provider_ca) == b"".join(STREAM)
     correct()
-    reload(mitmdump, addon)
+    mitmdump.reload()
     assert post(mitmdump.ca) == repaired
 
 
@@ -288,7 +249,7 @@ def test_package_that_never_loaded_ends_the_start(
 
 
 def test_key_that_is_gone_at_a_reload_is_reported_and_the_rest_counts(
-    start: Start, provider: Provider, addon: Path, tmp_path: Path
+    start: Start, provider: Provider, tmp_path: Path
 ) -> None:
     key, token = tmp_path / "key", tmp_path / "token"
     key.write_text("nvapi-canary")
@@ -303,11 +264,11 @@ def test_key_that_is_gone_at_a_reload_is_reported_and_the_rest_counts(
     script = provider.script(*STREAM)
     assert asked(mitmdump, script.path)[0] == 200
     key.unlink()
-    reload(mitmdump, addon)
+    mitmdump.reload()
     mitmdump.wait_for(f"normalize_keys: {LOOPBACK}: the file cannot be read")
     assert [asked(mitmdump, script.path, each)[0] for each in (TOKEN, "")] == [200, 401]
     assert "Traceback" not in mitmdump.printed()
     token.unlink()
-    reload(mitmdump, addon)
+    mitmdump.reload()
     mitmdump.wait_for("normalize_gate: the file cannot be read")
     assert asked(mitmdump, script.path)[0] == 401

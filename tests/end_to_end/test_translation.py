@@ -4,16 +4,14 @@ import json
 import threading
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from end_to_end.test_routing import KEY, OPENAI, Start
+from end_to_end.test_routing import KEY
 from llm_normalize.repair.fix import DONE, chunk, wire
 from package.test_public_names import NAMES
 from support import (
-    LOOPBACK,
     Break,
     Http1Client,
     Mitmdump,
@@ -22,7 +20,6 @@ from support import (
     Script,
     body_script,
     connect,
-    tunnelled,
 )
 
 type Json = Any
@@ -81,15 +78,6 @@ def events_in(body: bytes) -> list[tuple[str, Json]]:
     return found
 
 
-def ask(
-    mitmdump: Mitmdump, path: str, body: Json, **headers: str
-) -> tuple[int, dict[str, str], bytes]:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    with Http1Client(connect(mitmdump.port)) as client:
-        reply = client.post(path, body, named)
-        return reply.status, reply.headers, reply.rest()
-
-
 def text_in(end: str, body: bytes) -> str:
     if end == RESPONSES:
         kind = "response.output_text.delta"
@@ -121,8 +109,8 @@ def test_path_that_is_not_served_is_asked_as_chat_at_once_and_from_then_on(
     (chat,) = script.requests
     assert json.loads(chat.body)["messages"] == [{"role": "user", "content": "heron?"}]
     assert chat.headers["authorization"] == f"Bearer {KEY}"
-    status, _, again = ask(reverse, path, ASKED[end], authorization=f"Bearer {KEY}")
-    assert (status, text_in(end, again)) == (200, "Hi there")
+    again = reverse.ask(path, ASKED[end], {"authorization": f"Bearer {KEY}"})
+    assert (again.status, text_in(end, again.body)) == (200, "Hi there")
     assert (len(refused.requests), len(script.requests)) == (1, 2)
     records = reverse.records(refused)
     flow = records[-1]
@@ -142,7 +130,7 @@ def test_path_that_is_not_served_is_asked_as_chat_at_once_and_from_then_on(
     assert "wagtail" not in json.dumps(records)
 
 
-# -- errors, breaks, silence ---------------------------------------------------------
+# -- errors, breaks ---------------------------------------------------------
 
 
 @BOTH
@@ -170,66 +158,6 @@ def test_client_that_hangs_up_behind_the_last_event_has_all_of_it(
         client.post(path, ASKED[end]).until(last.encode())
     assert reverse.records(refused)[-1]["end"] == expected
     never.set()
-
-
-@BOTH
-def test_silent_provider_lets_its_client_know_in_the_protocols_way(
-    reverse: Mitmdump, provider: Provider, end: str
-) -> None:
-    gate = threading.Event()
-    _, others = chat_only(provider, HEAD, TEXT, gate, FINISH, DONE)
-    with (
-        reverse.options(normalize_keepalive=1),
-        Http1Client(connect(reverse.port)) as client,
-    ):
-        reply = client.post(others[end][0], ASKED[end])
-        reply.until(DELTA[end])
-        (alive,) = events_in(reply.next_part())
-        gate.set()
-        reply.rest()
-    assert alive[1]["type"] in ("ping", "response.output_text.delta")
-    assert alive[1].get("delta", "") == ""
-    assert events_in(reply.body)[-1][0] == LAST[end]
-
-
-# -- ways to the provider ------------------------------------------------------------
-
-
-@BOTH
-@pytest.mark.parametrize("alpn", ["http/1.1", "h2"])
-def test_client_with_a_host_wired_in_is_routed_and_translated(
-    start: Start, provider: Provider, tmp_path: Path, end: str, alpn: str
-) -> None:
-    script, others = chat_only(provider, *EVENTS)
-    for each in (script, others[end][1]):
-        provider.alias(each, f"{each.path}?beta=true")
-    base = script.path.removesuffix("/chat/completions")
-    flows = tmp_path / "flows"
-    mitmdump = start(
-        *("-w", str(flows)),
-        normalize_routes=f"{OPENAI}=http://{LOOPBACK}:{provider.port}{base}",
-        normalize_models="gpt-*=acme/brook-8b",
-        normalize_keys=f"{LOOPBACK}=env:A_KEY",
-    )
-    own = {"x-api-key": "sk-the-clients-own", "anthropic-version": "2023-06-01"}
-    with tunnelled(mitmdump, f"{OPENAI}:443", alpn, host=OPENAI) as client:
-        for _ in range(2):
-            asked = {**ASKED[end], "model": "gpt-7"}
-            body = client.post(f"/v1{end}?beta=true", asked, own).rest()
-            assert text_in(end, body) == "Hi there"
-            assert b"gpt-7" in body
-            assert b"acme" not in body
-    assert len(others[end][1].requests) == 1
-    for got in script.requests:
-        assert got.headers["authorization"] == f"Bearer {KEY}"
-        assert "x-api-key" not in got.headers
-        assert json.loads(got.body)["model"] == "acme/brook-8b"
-    mitmdump.terminate()
-    stored = flows.read_bytes()
-    assert f"/v1{end}?beta=true".encode() in stored
-    for secret in (KEY, "sk-the-clients-own"):
-        assert secret not in mitmdump.log
-        assert secret.encode() not in stored
 
 
 # -- the end -------------------------------------------------------------------------

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("faults.play", "faults.stage", "faults.memory")
+pytest.register_assert_rewrite("faults.scenario", "faults.rig", "faults.memory")
 
 from faults.held import SCRIPT, Held  # noqa: E402 - with the asserts rewritten
-from faults.stage import Stage  # noqa: E402
+from faults.rig import Rig  # noqa: E402
 from support import (  # noqa: E402
     Mitmdump,
     Provider,
@@ -19,9 +19,9 @@ from support import (  # noqa: E402
 
 
 @pytest.fixture(scope="session")
-def reverse(reverse: Mitmdump, provider: Provider) -> Stage:
+def reverse(reverse: Mitmdump, provider: Provider) -> Rig:
     """A reverse proxy with the default options."""
-    return Stage(reverse, provider)
+    return Rig(reverse, provider)
 
 
 @pytest.fixture(scope="session")
@@ -45,10 +45,10 @@ def held(tmp_path: Path) -> Iterator[Held]:
 @pytest.fixture
 def start(
     tmp_path: Path, mitm_ca: Path, provider: Provider
-) -> Iterator[Callable[..., Stage]]:
+) -> Iterator[Callable[..., Rig]]:
     """Start a reverse proxy of the test's own; it ends with the test."""
     with starting(tmp_path, mitm_ca) as begin:
-        yield lambda *args, **more: Stage(begin(*to(provider), *args, **more), provider)
+        yield lambda *args, **more: Rig(begin(*to(provider), *args, **more), provider)
 
 
 @pytest.fixture(scope="session")
@@ -60,7 +60,7 @@ def to_provider(provider: Provider) -> tuple[str, str]:
 @pytest.fixture(autouse=True)
 def somebody_else(request: pytest.FixtureRequest) -> Iterator[None]:
     """Hold every test to a bystander, save where mitmdump itself ends."""
-    before = Stage.bystanders
+    before = Rig.bystanders
     yield
     alone = request.node.get_closest_marker("alone")
-    assert alone or Stage.bystanders > before, "the test has no bystander"
+    assert alone or Rig.bystanders > before, "the test has no bystander"

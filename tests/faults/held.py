@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from faults.stage import Json
+from faults.rig import Json
 from support import Mitmdump
 
 SCRIPT = '''\

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 LINES = 5
-"""What the log has of one answer (`stage.SENT`): four pairs and the flow."""
+"""What the log has of one answer (`rig.SENT`): four pairs and the flow."""
 CANNOT = "cannot write the pairs log"
 """What mitmproxy's log says once."""
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from faults.held import SCRIPT, Held
-from faults.stage import HTTP1, HTTP2, WHOLE, Stage
+from faults.rig import HTTP1, HTTP2, WHOLE, Rig
 from support import Http1Client, Http1Reply, Http2Reply, Mitmdump, Provider, Script
 
-type Start = Callable[..., Stage]
+type Start = Callable[..., Rig]
 
 CALLS = 2_000
 BODY = json.dumps({
@@ -38,9 +38,9 @@ BODY = json.dumps({
 }).encode()  # fmt: skip
 
 
-def under_way(stage: Stage) -> Script:
+def under_way(rig: Rig) -> Script:
     """Return the script of a large body that begins to be repaired."""
-    return stage.provider.script(
+    return rig.provider.script(
         BODY, headers={"content-type": "application/json"}, framing="length"
     )
 
@@ -50,12 +50,12 @@ def under_way(stage: Stage) -> Script:
 def test_whole_body_is_repaired(
     holding: Mitmdump, secure: dict[str, Provider], held: Held, client_speaks: str
 ) -> None:
-    stage = Stage(holding, secure[HTTP1], client_speaks, tunnelled=True)
-    script = under_way(stage)
-    with stage.bystander(), stage.client() as client:
+    rig = Rig(holding, secure[HTTP1], client_speaks, tunnelled=True)
+    script = under_way(rig)
+    with rig.bystander(), rig.client() as client:
         stream = client.send(script.path, held.asked(WHOLE))
         held.wait(holding, "repair")
-        stage.works()
+        rig.works()
         held.go_on()
         if isinstance(client, Http1Client):
             got = json.loads(Http1Reply(client).rest())
@@ -75,10 +75,10 @@ def test_whole_body_is_repaired(
 def test_client_leaves_meanwhile(
     holding: Mitmdump, secure: dict[str, Provider], held: Held, client_speaks: str
 ) -> None:
-    stage = Stage(holding, secure[HTTP1], client_speaks, tunnelled=True)
-    script = under_way(stage)
-    with stage.bystander():
-        with stage.client() as client:
+    rig = Rig(holding, secure[HTTP1], client_speaks, tunnelled=True)
+    script = under_way(rig)
+    with rig.bystander():
+        with rig.client() as client:
             _, port, *_ = client.socket.getsockname()
             client.send(script.path, held.asked(WHOLE))
             held.wait(holding, "repair")
@@ -94,20 +94,20 @@ def test_client_leaves_meanwhile(
 
 @pytest.mark.fault("large-body-reload")
 def test_addon_is_reloaded_meanwhile(start: Start, addon: Path, held: Held) -> None:
-    stage = start(addon=addon, scripts=[SCRIPT])
-    script = under_way(stage)
-    with stage.client() as client:
-        with stage.bystander():
+    rig = start(addon=addon, scripts=[SCRIPT])
+    script = under_way(rig)
+    with rig.client() as client:
+        with rig.bystander():
             client.send(script.path, held.asked(WHOLE))
-            held.wait(stage.mitmdump, "repair")
+            held.wait(rig.mitmdump, "repair")
         # Nothing else keeps the old code's log open from here on.
-        stage.mitmdump.reload()
-        stage.works()
+        rig.mitmdump.reload()
+        rig.works()
         held.go_on()
         assert isinstance(client, Http1Client)
         got = json.loads(Http1Reply(client).rest())
         assert len(got["choices"][0]["message"]["tool_calls"]) == CALLS
-        *_, flow = stage.mitmdump.records(script)
+        *_, flow = rig.mitmdump.records(script)
         assert flow["end"] == "complete"
 
 
@@ -115,16 +115,16 @@ def test_addon_is_reloaded_meanwhile(start: Start, addon: Path, held: Held) -> N
 @pytest.mark.alone("mitmdump itself ends")
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 def test_mitmdump_ends_meanwhile(start: Start, held: Held) -> None:
-    stage = start(scripts=[SCRIPT])
-    script = under_way(stage)
-    with stage.client() as client:
+    rig = start(scripts=[SCRIPT])
+    script = under_way(rig)
+    with rig.client() as client:
         client.send(script.path, held.asked(WHOLE))
-        held.wait(stage.mitmdump, "repair")
-        os.kill(stage.mitmdump.pid, signal.SIGTERM)
-        (flow,) = stage.mitmdump.records(script)
+        held.wait(rig.mitmdump, "repair")
+        os.kill(rig.mitmdump.pid, signal.SIGTERM)
+        (flow,) = rig.mitmdump.records(script)
         held.go_on()
-        stage.mitmdump.ended()
+        rig.mitmdump.ended()
     assert (flow["end"], flow["changed"]) == ("upstream-broke", 0)
-    assert stage.mitmdump.records(script) == [flow]
+    assert rig.mitmdump.records(script) == [flow]
     # Python 3.12.1 itself logs that a task was cancelled.
-    assert "/llm_normalize/" not in stage.mitmdump.log
+    assert "/llm_normalize/" not in rig.mitmdump.log

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.stage import ASKED, DUE, SENT, WHOLE, Stage, whole
+from faults.rig import ASKED, DUE, SENT, WHOLE, Rig, whole
 from faults.table import faults
 from llm_normalize.repair.fix import DONE, calling, chunk, completion, head, rest, wire
 from llm_normalize.wire.json_text import dumps
@@ -117,11 +117,11 @@ def buggy(
     mitm_ca: Path,
     provider: Provider,
     to_provider: Sequence[str],
-) -> Iterator[Stage]:
+) -> Iterator[Rig]:
     """A mitmdump whose addon has bugs, for those who ask for them."""
     folder = tmp_path_factory.mktemp("buggy")
     with Mitmdump(folder, mitm_ca, *to_provider, scripts=[BUGS]) as mitmdump:
-        yield Stage(mitmdump, provider)
+        yield Rig(mitmdump, provider)
 
 
 @faults(
@@ -163,33 +163,33 @@ def buggy(
         },
     }
 )
-def test_bug_costs_what_has_it_and_never_the_answer(buggy: Stage, play: Bug) -> None:
-    asked = {**play.asked, "model": f"bug {play.place} {play.error}"}
-    script = buggy.provider.script(*play.sent, **play.more)
-    with buggy.bystander(bugs=play.logged):
-        assert buggy.ask(script, asked) == whole(play.gets)
-        if play.recorded:
+def test_bug_costs_what_has_it_and_never_the_answer(buggy: Rig, scenario: Bug) -> None:
+    asked = {**scenario.asked, "model": f"bug {scenario.place} {scenario.error}"}
+    script = buggy.provider.script(*scenario.sent, **scenario.more)
+    with buggy.bystander(bugs=scenario.logged):
+        assert buggy.ask(script, asked) == whole(scenario.gets)
+        if scenario.recorded:
             *_, flow = buggy.mitmdump.records(script)
             assert flow["end"] == "complete"
-            assert flow["bytes_out"] == len(whole(play.gets))
+            assert flow["bytes_out"] == len(whole(scenario.gets))
 
 
 @pytest.mark.fault("fix-exits")
 @pytest.mark.alone("mitmdump itself ends")
 @pytest.mark.parametrize("error", ["SystemExit", "KeyboardInterrupt"])
-def test_exit_is_no_bug_but_an_end(start: Callable[..., Stage], error: str) -> None:
-    stage = start(scripts=[BUGS])
+def test_exit_is_no_bug_but_an_end(start: Callable[..., Rig], error: str) -> None:
+    rig = start(scripts=[BUGS])
     never = threading.Event()
-    other = stage.provider.script(*SENT[:3], never)
-    script = stage.provider.script(*SENT)
-    with stage.client() as client:
+    other = rig.provider.script(*SENT[:3], never)
+    script = rig.provider.script(*SENT)
+    with rig.client() as client:
         reply = client.post(other.path, ASKED)
         reply.until(whole(DUE[:3]))
         asked = {**ASKED, "model": f"bug edit {error}"}
-        with stage.client() as exits, pytest.raises(BrokenEndError):
+        with rig.client() as exits, pytest.raises(BrokenEndError):
             exits.post(script.path, asked).rest()
         assert reply.broken() == whole(DUE[:3])
     never.set()
-    stage.mitmdump.ended()
-    pairs = [each for each in stage.mitmdump.pairs() if each["type"] == "pair"]
+    rig.mitmdump.ended()
+    pairs = [each for each in rig.mitmdump.pairs() if each["type"] == "pair"]
     assert [pair["n"] for pair in pairs] == [0, 1, 2]

@@ -3,7 +3,7 @@
 import pytest
 
 from faults.held import Held
-from faults.stage import ASKED, HTTP1, HTTP2, Stage
+from faults.rig import ASKED, HTTP1, HTTP2, Rig
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.pipeline import Pipeline
@@ -34,11 +34,11 @@ def parts(data: bytes) -> list[bytes]:
     return [data[at : at + 10_000] for at in range(0, len(data), 10_000)]
 
 
-def stage_of(
+def rig_of(
     explicit: Mitmdump, secure: dict[str, Provider], way: tuple[str, str]
-) -> Stage:
+) -> Rig:
     client, provider = way
-    return Stage(explicit, secure[provider], client, tunnelled=True)
+    return Rig(explicit, secure[provider], client, tunnelled=True)
 
 
 @pytest.mark.fault("burst")
@@ -46,11 +46,11 @@ def stage_of(
 def test_burst_of_unlike_events_is_repaired_wholly(
     explicit: Mitmdump, secure: dict[str, Provider], way: tuple[str, str]
 ) -> None:
-    stage = stage_of(explicit, secure, way)
+    rig = rig_of(explicit, secure, way)
     data = OPENING + UNLIKE + FINISH + DONE
-    script = stage.provider.script(*parts(data))
-    with stage.bystander():
-        assert stage.ask(script) == repaired(data, ends=True)
+    script = rig.provider.script(*parts(data))
+    with rig.bystander():
+        assert rig.ask(script) == repaired(data, ends=True)
         *_, flow = explicit.records(script)
         assert (flow["end"], flow["events"]) == ("complete", COUNT + 3)
 
@@ -60,9 +60,9 @@ def test_burst_of_unlike_events_is_repaired_wholly(
 def test_break_comes_after_all_that_had_come(
     explicit: Mitmdump, secure: dict[str, Provider], way: tuple[str, str]
 ) -> None:
-    stage = stage_of(explicit, secure, way)
-    script = stage.provider.script(*parts(OPENING + UNLIKE + b"data: {"), Break.CUT)
-    with stage.bystander(), stage.client() as client:
+    rig = rig_of(explicit, secure, way)
+    script = rig.provider.script(*parts(OPENING + UNLIKE + b"data: {"), Break.CUT)
+    with rig.bystander(), rig.client() as client:
         reply = client.post(script.path, ASKED)
         assert reply.broken() == repaired(OPENING + UNLIKE, ends=False)
         *_, flow = explicit.records(script)
@@ -74,10 +74,10 @@ def test_break_comes_after_all_that_had_come(
 def test_client_leaves_while_much_waits(
     holding: Mitmdump, secure: dict[str, Provider], held: Held, client_speaks: str
 ) -> None:
-    stage = stage_of(holding, secure, (client_speaks, HTTP1))
-    script = stage.provider.script(*parts(OPENING + UNLIKE * 4 + FINISH + DONE))
-    with stage.bystander():
-        with stage.client() as client:
+    rig = rig_of(holding, secure, (client_speaks, HTTP1))
+    script = rig.provider.script(*parts(OPENING + UNLIKE * 4 + FINISH + DONE))
+    with rig.bystander():
+        with rig.client() as client:
             client.post(script.path, held.asked(ASKED)).until(b"w0")
             held.wait(holding, "turn")
         *_, flow = holding.records(script)  # though its turn is not over

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from faults.logs import LINES
-from faults.stage import ASKED, DUE, SENT, Stage, whole
+from faults.rig import ASKED, DUE, SENT, Rig, whole
 from support import Break
 
-type Start = Callable[..., Stage]
+type Start = Callable[..., Rig]
 
 
 @pytest.mark.fault("options-change")
@@ -34,7 +34,7 @@ type Start = Callable[..., Stage]
     ids=lambda options: next(iter(options)),
 )
 def test_running_answer_keeps_what_it_began_with(
-    reverse: Stage, options: dict[str, Any]
+    reverse: Rig, options: dict[str, Any]
 ) -> None:
     gate = threading.Event()
     script = reverse.provider.script(*SENT[:2], gate, *SENT[2:])
@@ -53,11 +53,11 @@ def test_running_answer_keeps_what_it_began_with(
 @pytest.mark.fault("too-large")
 @pytest.mark.parametrize("framing", ["chunked", "length"])
 def test_size_limit_is_for_bodies_not_for_streams(start: Start, framing: str) -> None:
-    stage = start(options={"body_size_limit": "1000"})
-    small = stage.provider.script(*SENT)
-    with stage.bystander():
-        script = stage.provider.script(*SENT, *SENT, framing=framing)
-        with stage.client() as client:
+    rig = start(options={"body_size_limit": "1000"})
+    small = rig.provider.script(*SENT)
+    with rig.bystander():
+        script = rig.provider.script(*SENT, *SENT, framing=framing)
+        with rig.client() as client:
             reply = client.post(script.path, ASKED)
             if framing == "chunked":
                 assert reply.rest().startswith(whole(DUE))
@@ -66,9 +66,9 @@ def test_size_limit_is_for_bodies_not_for_streams(start: Start, framing: str) ->
                 assert reply.status == 502
                 assert b"body_size_limit" in reply.rest()
                 expected = "upstream-broke", 502
-        *_, flow = stage.mitmdump.records(script)
+        *_, flow = rig.mitmdump.records(script)
         assert (flow["end"], flow["status"]) == expected
-        assert stage.ask(small) == whole(DUE)
+        assert rig.ask(small) == whole(DUE)
     assert small.requests
 
 
@@ -77,39 +77,39 @@ def test_size_limit_is_for_bodies_not_for_streams(start: Start, framing: str) ->
 
 @pytest.mark.fault("reloaded")
 def test_reload_in_mid_stream_loses_nothing(start: Start, addon: Path) -> None:
-    stage = start(addon=addon)
+    rig = start(addon=addon)
     gate = threading.Event()
-    running = stage.provider.script(*SENT[:2], gate, *SENT[2:])
-    with stage.bystander(), stage.client() as client:
+    running = rig.provider.script(*SENT[:2], gate, *SENT[2:])
+    with rig.bystander(), rig.client() as client:
         reply = client.post(running.path, ASKED)
         reply.until(whole(DUE[:2]))
         for _ in range(2):
-            stage.mitmdump.reload()
-            later = stage.provider.script(*SENT)
-            assert stage.ask(later) == whole(DUE)
-            assert len(stage.mitmdump.records(later)) == LINES
+            rig.mitmdump.reload()
+            later = rig.provider.script(*SENT)
+            assert rig.ask(later) == whole(DUE)
+            assert len(rig.mitmdump.records(later)) == LINES
         gate.set()
         assert reply.rest() == whole(DUE)
-        assert len(stage.mitmdump.records(running)) == LINES
-    assert "another instance" not in stage.mitmdump.printed()
+        assert len(rig.mitmdump.records(running)) == LINES
+    assert "another instance" not in rig.mitmdump.printed()
 
 
 @pytest.mark.fault("reloaded-then-broken")
 @pytest.mark.parametrize("who", ["provider", "client"])
 def test_break_after_a_reload_is_recorded(start: Start, addon: Path, who: str) -> None:
-    stage = start(addon=addon)
+    rig = start(addon=addon)
     gate = threading.Event()
-    script = stage.provider.script(*SENT[:2], gate, Break.RESET)
-    with stage.bystander():
-        with stage.client() as client:
+    script = rig.provider.script(*SENT[:2], gate, Break.RESET)
+    with rig.bystander():
+        with rig.client() as client:
             reply = client.post(script.path, ASKED)
             reply.until(whole(DUE[:2]))
-            stage.mitmdump.reload()
+            rig.mitmdump.reload()
             if who == "provider":
                 gate.set()
                 assert reply.broken() == whole(DUE[:2])
         gate.set()
-        *pairs, flow = stage.mitmdump.records(script)
+        *pairs, flow = rig.mitmdump.records(script)
         assert [pair["n"] for pair in pairs] == [0, 1]
         assert flow["end"] == ("upstream-broke" if who == "provider" else "client-left")
         assert (flow["status"], flow["bytes_out"]) == (200, len(whole(DUE[:2])))
@@ -140,18 +140,18 @@ HOUR = 3600.0
 @pytest.mark.fault("clock")
 @pytest.mark.parametrize("shift", [-HOUR, HOUR])
 def test_setting_the_clock_changes_no_durations(start: Start, shift: float) -> None:
-    stage = start(scripts=[CLOCK])
+    rig = start(scripts=[CLOCK])
     gate = threading.Event()
-    script = stage.provider.script(SENT[0], gate, *SENT[1:])
-    with stage.bystander(), stage.client() as client:
+    script = rig.provider.script(SENT[0], gate, *SENT[1:])
+    with rig.bystander(), rig.client() as client:
         reply = client.post(script.path, ASKED)
         reply.until(DUE[0])
-        with stage.client() as other:
-            path = stage.provider.script(*SENT).path
+        with rig.client() as other:
+            path = rig.provider.script(*SENT).path
             assert other.post(path, ASKED, {"clock": str(shift)}).rest() == whole(DUE)
         gate.set()
         assert reply.rest() == whole(DUE)
-        *pairs, flow = stage.mitmdump.records(script)
+        *pairs, flow = rig.mitmdump.records(script)
         assert [pair["ms"] for pair in pairs] == sorted(pair["ms"] for pair in pairs)
         assert all(0 <= pair["ms"] < HOUR for pair in pairs)
         assert 0 <= flow["first_ms"] <= flow["total_ms"] < HOUR * 1000

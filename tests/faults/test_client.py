@@ -12,8 +12,8 @@ import pytest
 from h2.errors import ErrorCodes
 
 from faults.memory import bounded
-from faults.play import CHUNKED, END, chunked, zipped
-from faults.stage import ASKED, DUE, HTTP1, HTTP2, SENT, Stage, whole
+from faults.rig import ASKED, DUE, HTTP1, HTTP2, SENT, Rig, whole
+from faults.scenario import CHUNKED, zipped
 from llm_normalize.repair import fix
 from support import (
     PATIENCE,
@@ -26,6 +26,7 @@ from support import (
     Provider,
     Script,
 )
+from workshop.traffic.http1 import LAST_CHUNK, chunked
 
 NEVER = threading.Event()
 """A gate that stays shut: what the provider sends after it is of no matter."""
@@ -50,9 +51,9 @@ def leave(connection: socket.socket, how: str) -> None:
     connection.close()
 
 
-def end_of(stage: Stage, script: Script) -> tuple[str, int | None, int]:
+def end_of(rig: Rig, script: Script) -> tuple[str, int | None, int]:
     """Return how the flow record says that it ended: end, status, bytes out."""
-    *_, flow = stage.mitmdump.records(script)
+    *_, flow = rig.mitmdump.records(script)
     return flow["end"], flow["status"], flow["bytes_out"]
 
 
@@ -63,7 +64,7 @@ WAYS = ["close", "reset", "half"]
 @pytest.mark.parametrize("how", WAYS)
 @pytest.mark.parametrize("point", ["in the request", "before the headers"])
 def test_client_that_leaves_while_it_asks_is_recorded(
-    reverse: Stage, how: str, point: str
+    reverse: Rig, how: str, point: str
 ) -> None:
     script = reverse.provider.script(silent=NEVER)
     with reverse.bystander(), reverse.client() as client:
@@ -91,7 +92,7 @@ MOMENTS: dict[str, tuple[list[bytes], bytes]] = {
 @pytest.mark.fault("leaves")
 @pytest.mark.parametrize("how", WAYS)
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_client_that_leaves_is_recorded(reverse: Stage, how: str, moment: str) -> None:
+def test_client_that_leaves_is_recorded(reverse: Rig, how: str, moment: str) -> None:
     sent, due = MOMENTS[moment]
     parts: list[Part] = [CHUNKED, chunked(*sent), NEVER]
     script = reverse.provider.script(*parts, framing="raw")
@@ -109,7 +110,7 @@ def test_client_that_leaves_is_recorded(reverse: Stage, how: str, moment: str) -
 
 
 @pytest.mark.fault("pipelines")
-def test_pipelined_request_is_answered_in_its_turn(reverse: Stage) -> None:
+def test_pipelined_request_is_answered_in_its_turn(reverse: Rig) -> None:
     gate = threading.Event()
     scripts = [
         reverse.provider.script(SENT[0], gate, *SENT[1:]),
@@ -130,12 +131,13 @@ def test_pipelined_request_is_answered_in_its_turn(reverse: Stage) -> None:
 
 
 @pytest.mark.fault("reads-late")
-def test_client_that_reads_late_gets_it_all(reverse: Stage) -> None:
+def test_client_that_reads_late_gets_it_all(reverse: Rig) -> None:
     large = fix.wire([fix.chunk({"content": "x" * 64 * 1024})])
     times = 1000
     parts = [chunked(large)] * times
     script = reverse.provider.script(
-        *(CHUNKED, chunked(SENT[0]), *parts, chunked(*SENT[3:]), END), framing="raw"
+        *(CHUNKED, chunked(SENT[0]), *parts, chunked(*SENT[3:]), LAST_CHUNK),
+        framing="raw",
     )
     expected = whole([DUE[0], *[large] * times, *DUE[3:]])
     with reverse.bystander(), bounded(reverse.mitmdump.pid, len(expected) // 2):
@@ -171,21 +173,21 @@ def test_client_that_reads_late_gets_all_before_the_break(
     upstream: str,
     how: str,
 ) -> None:
-    stage = Stage(explicit, secure[upstream], protocol, tunnelled=True)
+    rig = Rig(explicit, secure[upstream], protocol, tunnelled=True)
     # By HTTP/1, a reset throws away what mitmproxy has not read yet.
     resets = [*LARGE, Break.RESET if upstream == HTTP2 else Break.CUT]
     stalls = [NEVER] if how == "is corrupt and stalls" else []
     headers = {"content-encoding": "gzip"} if how.startswith("is corrupt") else {}
     parts = [*BREAKS.get(how, resets), *stalls]
-    script = stage.provider.script(*parts, headers=headers)
-    with stage.bystander(), stage.client() as client:
+    script = rig.provider.script(*parts, headers=headers)
+    with rig.bystander(), rig.client() as client:
         reply = client.post(script.path, ASKED)
-        assert end_of(stage, script) == ("upstream-broke", 200, len(whole(LARGE)))
+        assert end_of(rig, script) == ("upstream-broke", 200, len(whole(LARGE)))
         assert reply.broken() == whole(LARGE)
 
 
 @pytest.mark.fault("garbage-asked")
-def test_request_that_is_garbage_harms_nobody(reverse: Stage) -> None:
+def test_request_that_is_garbage_harms_nobody(reverse: Rig) -> None:
     error = b'{"error":{"message":"no JSON","type":"t","param":null,"code":null}}'
     script = reverse.provider.script(
         error, status=400, headers={"content-type": "application/json"}
@@ -204,7 +206,7 @@ def test_request_that_is_garbage_harms_nobody(reverse: Stage) -> None:
 @pytest.mark.fault("asked-too-much")
 @pytest.mark.parametrize("status", [413, 400])
 def test_request_that_mitmproxy_refuses_has_the_status_that_it_got(
-    reverse: Stage, status: int
+    reverse: Rig, status: int
 ) -> None:
     script = reverse.provider.script(*SENT)
     more = {"transfer-encoding": "chunked"} if status == 400 else {}
@@ -224,14 +226,14 @@ def test_request_that_mitmproxy_refuses_has_the_status_that_it_got(
 @pytest.fixture(params=[HTTP1, HTTP2])
 def http2(
     request: pytest.FixtureRequest, explicit: Mitmdump, secure: dict[str, Provider]
-) -> Stage:
+) -> Rig:
     """Clients with HTTP/2, and providers of both kinds."""
-    return Stage(explicit, secure[request.param], HTTP2, tunnelled=True)
+    return Rig(explicit, secure[request.param], HTTP2, tunnelled=True)
 
 
 @pytest.mark.fault("http2-leaves")
 @pytest.mark.parametrize("how", ["cancel", "fail", "goaway", "close", "reset"])
-def test_http2_client_that_leaves_is_recorded(http2: Stage, how: str) -> None:
+def test_http2_client_that_leaves_is_recorded(http2: Rig, how: str) -> None:
     script = http2.provider.script(*SENT[:2], NEVER)
     with http2.bystander(), http2.client() as client:
         assert isinstance(client, Http2Client)
@@ -252,13 +254,13 @@ def test_http2_client_that_leaves_is_recorded(http2: Stage, how: str) -> None:
 @pytest.mark.fault("leaves-waiting")
 @pytest.mark.parametrize("protocol", [HTTP1, HTTP2])
 def test_client_that_leaves_while_it_is_asked_again_is_recorded(
-    http2: Stage, protocol: str
+    http2: Rig, protocol: str
 ) -> None:
-    stage = replace(http2, protocol=protocol)
+    rig = replace(http2, protocol=protocol)
     data = b'{"detail":"Unsupported parameter(s): `seed`"}'
     refusal = Script("", [data], 400, {"content-type": "application/json"}, "length")
-    script = stage.provider.script(*SENT, silent=NEVER, turns=[refusal])
-    with stage.bystander(), stage.client() as client:
+    script = rig.provider.script(*SENT, silent=NEVER, turns=[refusal])
+    with rig.bystander(), rig.client() as client:
         client.send(script.path, {**ASKED, "seed": 7})
         deadline = time.monotonic() + PATIENCE
         while len(script.requests) < 2:
@@ -269,6 +271,6 @@ def test_client_that_leaves_while_it_is_asked_again_is_recorded(
             client.flush()
         else:
             leave(client.socket, "close")
-        end, status, sent = end_of(stage, script)
+        end, status, sent = end_of(rig, script)
         assert (end, sent) == ("client-left", 0)
         assert status in (None, 200)

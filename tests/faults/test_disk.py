@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from faults.logs import CANNOT, LINES, count, lost, records, rotated
-from faults.stage import ASKED, DUE, SENT, Stage, whole
+from faults.rig import ASKED, DUE, SENT, Rig, whole
 from support import BrokenEndError, Http1Client, Http1Reply, connect
 
 if sys.platform == "linux":
@@ -21,40 +21,40 @@ pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="prlimit and tmpfs are Linux's"
 )
 
-type Start = Callable[..., Stage]
+type Start = Callable[..., Rig]
 
 ANSWERS = 7
 """In each of these tests: one before, three while the disk is full, one after, the
 bystander, and one after that."""
 
 
-def answer(stage: Stage, path: Path) -> None:
+def answer(rig: Rig, path: Path) -> None:
     """Have one answer, and all its lines in the log."""
-    script = stage.provider.script(*SENT)
-    assert stage.ask(script) == whole(DUE)
-    assert stage.mitmdump.records(script, path)[-1]["end"] == "complete"
+    script = rig.provider.script(*SENT)
+    assert rig.ask(script) == whole(DUE)
+    assert rig.mitmdump.records(script, path)[-1]["end"] == "complete"
 
 
-def while_full(stage: Stage, full: contextlib.AbstractContextManager[None]) -> None:
+def while_full(rig: Rig, full: contextlib.AbstractContextManager[None]) -> None:
     """Have answers while the disk is full, and until mitmdump has said so."""
     with full:
         for _ in range(3):
-            stage.works()
-        stage.mitmdump.wait_for(CANNOT)
+            rig.works()
+        rig.mitmdump.wait_for(CANNOT)
 
 
-def no_line_is_gone_without_a_word(stage: Stage, path: Path) -> None:
-    stage.mitmdump.stop()
+def no_line_is_gone_without_a_word(rig: Rig, path: Path) -> None:
+    rig.mitmdump.stop()
     found = records(rotated(path))
     assert count(found) == LINES * ANSWERS
     assert lost(found) > 0
-    assert stage.mitmdump.log.count(CANNOT) == 1
+    assert rig.mitmdump.log.count(CANNOT) == 1
 
 
 @contextlib.contextmanager
-def limited(stage: Stage, kind: int, limit: int) -> Iterator[None]:
+def limited(rig: Rig, kind: int, limit: int) -> Iterator[None]:
     """Lower a limit that the system sets mitmdump (getrlimit(2))."""
-    process = stage.mitmdump.pid
+    process = rig.mitmdump.pid
     old = resource.prlimit(process, kind)
     resource.prlimit(process, kind, (limit, old[1]))
     try:
@@ -108,14 +108,14 @@ def small(tmp_path: Path) -> Iterator[Path]:
 # Room for no byte, and for some lines and a part of one.
 @pytest.mark.parametrize("room", [0, 1000])
 def test_full_disk_costs_lines_and_says_how_many(start: Start, room: int) -> None:
-    stage = start()
-    path = stage.mitmdump.pairs_path
-    answer(stage, path)
-    with stage.bystander(recorded=False):
+    rig = start()
+    path = rig.mitmdump.pairs_path
+    answer(rig, path)
+    with rig.bystander(recorded=False):
         size = path.stat().st_size + room
-        while_full(stage, limited(stage, resource.RLIMIT_FSIZE, size))
-        answer(stage, path)
-    no_line_is_gone_without_a_word(stage, path)
+        while_full(rig, limited(rig, resource.RLIMIT_FSIZE, size))
+        answer(rig, path)
+    no_line_is_gone_without_a_word(rig, path)
 
 
 @pytest.mark.fault("disk-full-for-real")
@@ -123,12 +123,12 @@ def test_full_disk_costs_lines_and_says_how_many(start: Start, room: int) -> Non
 def test_small_disk_costs_counted_lines(start: Start, small: Path, size: str) -> None:
     path = small / "pairs.jsonl"
     options = {"normalize_pairs": str(path), "normalize_pairs_size": size}
-    stage = start(options=options)
-    answer(stage, path)
-    with stage.bystander(recorded=False):
-        while_full(stage, filled(small))
-        answer(stage, path)
-    no_line_is_gone_without_a_word(stage, path)
+    rig = start(options=options)
+    answer(rig, path)
+    with rig.bystander(recorded=False):
+        while_full(rig, filled(small))
+        answer(rig, path)
+    no_line_is_gone_without_a_word(rig, path)
 
 
 @pytest.mark.fault("cannot-rotate")
@@ -137,63 +137,63 @@ def test_log_that_cannot_rotate_costs_lines_and_says_how_many(
 ) -> None:
     path = tmp_path / "logs" / "pairs.jsonl"
     options = {"normalize_pairs": str(path), "normalize_pairs_size": "6k"}
-    stage = start(options=options)
-    answer(stage, path)
-    with stage.bystander(recorded=False):
-        while_full(stage, obstructed(path))
-        answer(stage, path)
-    no_line_is_gone_without_a_word(stage, path)
+    rig = start(options=options)
+    answer(rig, path)
+    with rig.bystander(recorded=False):
+        while_full(rig, obstructed(path))
+        answer(rig, path)
+    no_line_is_gone_without_a_word(rig, path)
 
 
 @pytest.mark.fault("disk-hangs")
 def test_disk_that_hangs_holds_nobody(start: Start, tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)  # nobody reads it: it takes 64 KiB, and then nothing
-    stage = start(options={"normalize_pairs": str(path)})
-    with stage.bystander(recorded=False):
+    rig = start(options={"normalize_pairs": str(path)})
+    with rig.bystander(recorded=False):
         for _ in range(60):
-            stage.works()
-    assert stage.mitmdump.terminate() == 0
+            rig.works()
+    assert rig.mitmdump.terminate() == 0
 
 
 @pytest.mark.fault("flow-file-full")
 @pytest.mark.alone("mitmdump itself ends")
 def test_flow_file_on_a_full_disk_ends_mitmproxy(start: Start, tmp_path: Path) -> None:
     path = tmp_path / "flows"
-    stage = start("-w", str(path))
-    stage.works()
-    answer(stage, stage.mitmdump.pairs_path)
-    script = stage.provider.script(*SENT)
+    rig = start("-w", str(path))
+    rig.works()
+    answer(rig, rig.mitmdump.pairs_path)
+    script = rig.provider.script(*SENT)
     with (
-        limited(stage, resource.RLIMIT_FSIZE, path.stat().st_size),
+        limited(rig, resource.RLIMIT_FSIZE, path.stat().st_size),
         contextlib.suppress(BrokenEndError, OSError),
     ):
         for _ in range(10):  # it ends at the first, or soon after
-            stage.ask(script)
-    assert stage.mitmdump.ended() != 0
-    assert "mitmproxy/addons/save.py" in stage.mitmdump.log
+            rig.ask(script)
+    assert rig.mitmdump.ended() != 0
+    assert "mitmproxy/addons/save.py" in rig.mitmdump.log
 
 
 @pytest.mark.fault("no-handles")
 def test_lack_of_file_handles_makes_new_clients_wait(start: Start) -> None:
-    stage = start()
-    answer(stage, stage.mitmdump.pairs_path)
-    with stage.bystander(bugs=None), stage.client() as client:
+    rig = start()
+    answer(rig, rig.mitmdump.pairs_path)
+    with rig.bystander(bugs=None), rig.client() as client:
         gate = threading.Event()
-        script = stage.provider.script(SENT[0], gate, *SENT[1:])
-        waits = stage.provider.script(*SENT)
+        script = rig.provider.script(SENT[0], gate, *SENT[1:])
+        waits = rig.provider.script(*SENT)
         reply = client.post(script.path, ASKED)
         reply.until(DUE[0])
-        handles = Path(f"/proc/{stage.mitmdump.pid}/fd")
+        handles = Path(f"/proc/{rig.mitmdump.pid}/fd")
         taken = len(list(handles.iterdir()))
-        with limited(stage, resource.RLIMIT_NOFILE, taken):
-            other = Http1Client(connect(stage.mitmdump.port))
+        with limited(rig, resource.RLIMIT_NOFILE, taken):
+            other = Http1Client(connect(rig.mitmdump.port))
             other.send(waits.path, ASKED)
-            stage.mitmdump.wait_for("Too many open files")
+            rig.mitmdump.wait_for("Too many open files")
             gate.set()
             assert reply.rest() == whole(DUE)
             assert not waits.asked.is_set()
         with other:
             assert Http1Reply(other).rest() == whole(DUE)
         for each in (script, waits):
-            assert stage.mitmdump.records(each)[-1]["end"] == "complete"
+            assert rig.mitmdump.records(each)[-1]["end"] == "complete"

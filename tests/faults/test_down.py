@@ -4,22 +4,21 @@ import contextlib
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from faults.play import zipped
-from faults.stage import ASKED, DUE, HTTP1, HTTP2, SENT, Stage, whole
+from faults.rig import ASKED, DUE, HTTP1, HTTP2, SENT, Rig, whole
+from faults.scenario import zipped
 from support import (
     LOOPBACK,
-    Http1Client,
-    Http2Client,
     Mitmdump,
     Part,
     Provider,
     Reply,
-    connect,
+    starting,
+    tunnelled,
 )
 
 ROUTED = "api.brook.test"
@@ -28,8 +27,6 @@ KEY = "sk-a-canary-word"
 AUTH = {"authorization": f"Bearer {KEY}"}
 CHAT = "/v1/chat/completions"
 HELLO = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n"
-
-type Client = Http1Client | Http2Client
 
 
 @contextlib.contextmanager
@@ -71,21 +68,12 @@ def error_in(reply: Reply, status: int = 502) -> dict[str, object]:
 
 
 @contextlib.contextmanager
-def asking(mitmdump: Mitmdump, protocol: str, tunnel: str) -> Iterator[Client]:
-    """Return a client that reaches *tunnel* by CONNECT and TLS."""
-    raw = connect(mitmdump.port, tunnel=tunnel, ca=mitmdump.ca, alpn=[protocol])
-    kind = Http2Client if protocol == HTTP2 else Http1Client
-    with kind(raw, tunnel) as client:
-        yield client
-
-
-@contextlib.contextmanager
 def failing(
     mitmdump: Mitmdump, secure: Provider, status: int, **options: object
 ) -> Iterator[str]:
     """Yield a path to ask for with these *options*: its record tells of *status*."""
     script = secure.script(path=CHAT)
-    with Stage(mitmdump, secure, tunnelled=True).bystander():
+    with Rig(mitmdump, secure, tunnelled=True).bystander():
         with mitmdump.options(**options):
             yield script.path
         *_, flow = mitmdump.records(script)
@@ -132,13 +120,13 @@ class Down:
 def test_target_of_a_route_that_is_down_is_an_error_in_openais_form(
     explicit: Mitmdump, secure: dict[str, Provider], how: str, protocol: str
 ) -> None:
-    stage = Stage(explicit, secure[HTTP1], tunnelled=True)
+    rig = Rig(explicit, secure[HTTP1], tunnelled=True)
     script = secure[HTTP1].script(*SENT, path=CHAT)
-    with stage.bystander(), Down(explicit, secure[HTTP1]).target(how) as down:
+    with rig.bystander(), Down(explicit, secure[HTTP1]).target(how) as down:
         target, host, reason = down
         with (
             explicit.options(normalize_routes=[f"{ROUTED}={target}"]),
-            asking(explicit, protocol, f"{ROUTED}:443") as client,
+            tunnelled(explicit, f"{ROUTED}:443", protocol) as client,
         ):
             for _ in range(2):
                 error = error_in(client.post(script.path, ASKED, AUTH))
@@ -159,7 +147,7 @@ def test_route_to_the_proxy_itself_is_a_loop(
     own = f"{LOOPBACK}:{explicit.port}"
     routes = [f"{ROUTED}=http://{own}"]
     talk = failing(explicit, secure[HTTP1], 508, normalize_routes=routes)
-    with talk as path, asking(explicit, protocol, f"{ROUTED}:443") as client:
+    with talk as path, tunnelled(explicit, f"{ROUTED}:443", protocol) as client:
         error = error_in(client.post(path, ASKED), 508)
         assert str(error["message"]).startswith(f"{own} is this proxy itself.")
 
@@ -171,7 +159,7 @@ def test_selected_host_that_is_down_is_an_error_in_openais_form(
 ) -> None:
     place = f"localhost:{secure[HTTP1].port}"
     talk = failing(explicit, secure[HTTP1], 502, ssl_verify_upstream_trusted_ca=None)
-    with talk as path, asking(explicit, protocol, place) as client:
+    with talk as path, tunnelled(explicit, place, protocol) as client:
         error = error_in(client.post(path, ASKED))
         start = f"No answer from {place}: its certificate is from an unknown CA ("
         assert str(error["message"]).startswith(start)
@@ -179,49 +167,34 @@ def test_selected_host_that_is_down_is_an_error_in_openais_form(
 
 
 @pytest.fixture
-def behind(
-    tmp_path: Path, mitm_ca: Path, provider_ca: Path
-) -> Iterator[Callable[[], Mitmdump]]:
-    """Start a proxy behind another one that passes TLS on."""
-    with contextlib.ExitStack() as opened:
-
-        def begin() -> Mitmdump:
-            first, second = tmp_path / "first", tmp_path / "second"
-            first.mkdir()
-            second.mkdir()
-            closed = {"normalize_hosts": NOWHERE}
-            other = opened.enter_context(Mitmdump(first, mitm_ca, options=closed))
-            mode = f"upstream:http://{LOOPBACK}:{other.port}"
-            return opened.enter_context(
-                Mitmdump(
-                    *(second, mitm_ca, "--mode", mode),
-                    options={
-                        "normalize_hosts": "localhost",
-                        "ssl_verify_upstream_trusted_ca": str(provider_ca),
-                    },
-                )
-            )
-
-        yield begin
+def behind(tmp_path: Path, mitm_ca: Path, provider_ca: Path) -> Iterator[Mitmdump]:
+    """A proxy behind another one that passes TLS on."""
+    with starting(tmp_path, mitm_ca) as start:
+        other = start(normalize_hosts=NOWHERE)
+        yield start(
+            *("--mode", f"upstream:http://{LOOPBACK}:{other.port}"),
+            normalize_hosts="localhost",
+            ssl_verify_upstream_trusted_ca=str(provider_ca),
+        )
 
 
 @pytest.mark.fault("down-behind")
 def test_behind_another_proxy_errors_are_the_same(
-    behind: Callable[[], Mitmdump], secure: dict[str, Provider]
+    behind: Mitmdump, secure: dict[str, Provider]
 ) -> None:
-    stage = Stage(behind(), secure[HTTP1], tunnelled=True)
+    rig = Rig(behind, secure[HTTP1], tunnelled=True)
     stalls = threading.Event()
     parts: list[Part] = [*zipped(SENT)[:2], b"\xff" * 64, stalls]
     gzip = {"content-encoding": "gzip"}
-    script = stage.provider.script(*parts, headers=gzip)
-    with stage.bystander(), nobody() as port:
-        with asking(stage.mitmdump, HTTP1, f"localhost:{port}") as client:
+    script = rig.provider.script(*parts, headers=gzip)
+    with rig.bystander(), nobody() as port:
+        with tunnelled(rig.mitmdump, f"localhost:{port}") as client:
             message = str(error_in(client.post(CHAT, ASKED))["message"])
             assert message == (
                 f"No answer from localhost:{port}: the upstream proxy refused (502)."
             )
-        with stage.client() as client:
+        with rig.client() as client:
             reply = client.post(script.path, ASKED)
             assert reply.broken() == whole(DUE[:2])
     stalls.set()
-    assert stage.mitmdump.records(script)[-1]["end"] == "upstream-broke"
+    assert rig.mitmdump.records(script)[-1]["end"] == "upstream-broke"

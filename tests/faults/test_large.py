@@ -8,10 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from faults.memory import MIB, bounded
-from faults.play import CHUNKED, END, ZIPPED, chunked, head
-from faults.stage import ASKED, DUE, SENT, WHOLE, Stage, whole
+from faults.memory import bounded
+from faults.rig import ASKED, DUE, SENT, WHOLE, Rig, whole
+from faults.scenario import CHUNKED, ZIPPED, head
 from support import Http1Client, Script, connect
+from workshop.traffic.http1 import LAST_CHUNK, chunked
+from workshop.traffic.memory import MIB
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="memory is measured with /proc"
@@ -22,9 +24,9 @@ LIMIT = 8 * MIB
 
 
 @contextlib.contextmanager
-def raw_answer(stage: Stage, script: Script, body: object) -> Iterator[Http1Client]:
+def raw_answer(rig: Rig, script: Script, body: object) -> Iterator[Http1Client]:
     """Ask, and leave the answer to be read from the socket: it is large."""
-    with Http1Client(connect(stage.mitmdump.port)) as client:
+    with Http1Client(connect(rig.mitmdump.port)) as client:
         client.send(script.path, body)
         yield client
 
@@ -41,10 +43,10 @@ def read(client: Http1Client, mark: bytes) -> int:
 
 
 @pytest.mark.fault("endless-event")
-def test_event_without_an_end_passes_and_repair_goes_on(reverse: Stage) -> None:
+def test_event_without_an_end_passes_and_repair_goes_on(reverse: Rig) -> None:
     large = b"data: " + b"x" * (LIMIT + 1 - len(b"data: "))
     script = reverse.provider.script(
-        *(CHUNKED, chunked(*SENT[:2], large), chunked(b"\n\n", *SENT[2:]), END),
+        *(CHUNKED, chunked(*SENT[:2], large), chunked(b"\n\n", *SENT[2:]), LAST_CHUNK),
         framing="raw",
     )
     with reverse.bystander(), bounded(reverse.mitmdump.pid, 6 * LIMIT):
@@ -59,11 +61,17 @@ def test_event_without_an_end_passes_and_repair_goes_on(reverse: Stage) -> None:
 
 
 @pytest.mark.fault("endless-line")
-def test_what_never_ends_is_not_kept(reverse: Stage) -> None:
+def test_what_never_ends_is_not_kept(reverse: Rig) -> None:
     piece = b"x" * MIB
     gate = threading.Event()
     script = reverse.provider.script(
-        *(CHUNKED, chunked(*[piece] * 20), gate, chunked(*[piece] * 19, b"end"), END),
+        *(
+            CHUNKED,
+            chunked(*[piece] * 20),
+            gate,
+            chunked(*[piece] * 19, b"end"),
+            LAST_CHUNK,
+        ),
         framing="raw",
     )
     with reverse.bystander(), bounded(reverse.mitmdump.pid, 6 * LIMIT):
@@ -79,7 +87,7 @@ def test_what_never_ends_is_not_kept(reverse: Stage) -> None:
 
 
 @pytest.mark.fault("gzip-bomb")
-def test_what_a_bomb_inflates_to_is_not_kept(reverse: Stage) -> None:
+def test_what_a_bomb_inflates_to_is_not_kept(reverse: Rig) -> None:
     deflate = zlib.compressobj(9, wbits=31)
     flush = zlib.Z_SYNC_FLUSH
 
@@ -92,7 +100,7 @@ def test_what_a_bomb_inflates_to_is_not_kept(reverse: Stage) -> None:
     bombs = [bang(b"x" * size) for _ in gates]
     played = [part for pair in zip(bombs, gates, strict=True) for part in pair]
     last = bang(b"\n\n" + whole(SENT)) + chunked(deflate.flush())
-    script = reverse.provider.script(ZIPPED, *played, last, END, framing="raw")
+    script = reverse.provider.script(ZIPPED, *played, last, LAST_CHUNK, framing="raw")
     with reverse.bystander(), bounded(reverse.mitmdump.pid, size * times * 2 // 3):
         with raw_answer(reverse, script, ASKED) as client:
             count = 0
@@ -110,7 +118,7 @@ def test_what_a_bomb_inflates_to_is_not_kept(reverse: Stage) -> None:
 
 @pytest.mark.fault("gzip-bomb-body")
 @pytest.mark.parametrize("status", ["200 OK", "500 Internal Server Error"])
-def test_body_that_is_a_bomb_passes_unread(reverse: Stage, status: str) -> None:
+def test_body_that_is_a_bomb_passes_unread(reverse: Rig, status: str) -> None:
     deflate = zlib.compressobj(9, wbits=31)
     data = deflate.compress(b'{"choices":[{"index":0,"message":{"content":"')
     data += b"".join(deflate.compress(b"x" * MIB) for _ in range(200))

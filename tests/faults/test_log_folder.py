@@ -10,20 +10,20 @@ from pathlib import Path
 import pytest
 
 from faults.logs import CANNOT, LINES, count, lost, records, rotated
-from faults.stage import DUE, SENT, Stage, whole
+from faults.rig import DUE, SENT, Rig, whole
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="Windows keeps open files where they are"
 )
 
-type Start = Callable[..., Stage]
+type Start = Callable[..., Rig]
 
 
-def answered(stage: Stage, path: Path) -> None:
+def answered(rig: Rig, path: Path) -> None:
     """Have an answer, all of whose lines must be in the log at *path*."""
-    script = stage.provider.script(*SENT)
-    assert stage.ask(script) == whole(DUE)
-    found = stage.mitmdump.records(script, path)
+    script = rig.provider.script(*SENT)
+    assert rig.ask(script) == whole(DUE)
+    found = rig.mitmdump.records(script, path)
     assert len(found) == LINES
     assert found[-1]["end"] == "complete"
 
@@ -50,42 +50,42 @@ def test_log_that_is_taken_away_goes_on_anew(
     start: Start, tmp_path: Path, meddle: Callable[[Path], None]
 ) -> None:
     path = tmp_path / "logs" / "pairs.jsonl"
-    stage = start(options={"normalize_pairs": str(path)})
-    answered(stage, path)
-    with stage.bystander(recorded=False):
+    rig = start(options={"normalize_pairs": str(path)})
+    answered(rig, path)
+    with rig.bystander(recorded=False):
         meddle(path)
-        answered(stage, path)
+        answered(rig, path)
         if meddle is remove_folder:
             # The name is still locked: another mitmproxy takes the next.
             other = start(options={"normalize_pairs": str(path)})
             answered(other, path.with_name("pairs-2.jsonl"))
-    stage.mitmdump.stop()
+    rig.mitmdump.stop()
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
     # After it: one more, the bystander's last event and flow, and the next answer.
     assert count(records([path])) >= LINES + 2 + LINES
-    assert "another instance" not in stage.mitmdump.log
+    assert "another instance" not in rig.mitmdump.log
 
 
 @pytest.mark.fault("log-is-folder")
 def test_folder_in_the_logs_place_costs_lines(start: Start, tmp_path: Path) -> None:
     path = tmp_path / "logs" / "pairs.jsonl"
-    stage = start(options={"normalize_pairs": str(path)})
-    answered(stage, path)
-    with stage.bystander(recorded=False):
+    rig = start(options={"normalize_pairs": str(path)})
+    answered(rig, path)
+    with rig.bystander(recorded=False):
         while not path.is_dir():
             path.unlink(missing_ok=True)
             with contextlib.suppress(FileExistsError):  # begun anew meanwhile
                 path.mkdir()
-        stage.works()
-        stage.mitmdump.wait_for(CANNOT)
+        rig.works()
+        rig.mitmdump.wait_for(CANNOT)
         path.rmdir()
-        answered(stage, path)
-    stage.mitmdump.stop()
+        answered(rig, path)
+    rig.mitmdump.stop()
     found = records([path])
     assert lost(found) >= 1
     assert count(found) >= LINES * 3
-    assert stage.mitmdump.log.count(CANNOT) == 1
+    assert rig.mitmdump.log.count(CANNOT) == 1
 
 
 # Each at a stroke: a log that is missing for a moment is begun anew.
@@ -114,20 +114,20 @@ def test_log_that_is_not_ours_alone_is_not_written_to(
     start: Start, tmp_path: Path, meddle: Callable[[Path], None]
 ) -> None:
     path = tmp_path / "logs" / "pairs.jsonl"
-    stage = start(options={"normalize_pairs": str(path)})
-    answered(stage, path)
-    with stage.bystander(recorded=False):
+    rig = start(options={"normalize_pairs": str(path)})
+    answered(rig, path)
+    with rig.bystander(recorded=False):
         meddle(path)
-        stage.works()
-        stage.mitmdump.wait_for(CANNOT)
+        rig.works()
+        rig.mitmdump.wait_for(CANNOT)
         assert not path.with_name("target").exists()
         path.parent.chmod(0o700)
         path.unlink(missing_ok=True)
-        answered(stage, path)
-    stage.mitmdump.stop()
-    assert stage.mitmdump.log.count(CANNOT) == 1
+        answered(rig, path)
+    rig.mitmdump.stop()
+    assert rig.mitmdump.log.count(CANNOT) == 1
     assert (
-        "or set normalize_pairs to a file in a folder of your own" in stage.mitmdump.log
+        "or set normalize_pairs to a file in a folder of your own" in rig.mitmdump.log
     )
 
 
@@ -154,21 +154,21 @@ def test_read_only_folder_costs_lines(start: Start, tmp_path: Path, when: str) -
     folder.mkdir(mode=0o500 if when == "from the start" else 0o700)
     path = folder / "pairs.jsonl"
     options = {"normalize_pairs": str(path), "normalize_pairs_size": "6k"}
-    stage = start(options=options, scripts=[POWERLESS])
+    rig = start(options=options, scripts=[POWERLESS])
     answers = 3 + 1 + 2
     if when == "later":
         answers += 1
-        answered(stage, path)
+        answered(rig, path)
         folder.chmod(0o500)
-    with stage.bystander(recorded=False):
+    with rig.bystander(recorded=False):
         for _ in range(3):
-            stage.works()
-        stage.mitmdump.wait_for(CANNOT)
-        stage.mitmdump.wait_for(os.strerror(13))
+            rig.works()
+        rig.mitmdump.wait_for(CANNOT)
+        rig.mitmdump.wait_for(os.strerror(13))
         folder.chmod(0o700)
-        stage.works()
-    stage.mitmdump.stop()
+        rig.works()
+    rig.mitmdump.stop()
     found = records(rotated(path))
     assert lost(found) >= 1
     assert count(found) == LINES * answers
-    assert stage.mitmdump.log.count(CANNOT) == 1
+    assert rig.mitmdump.log.count(CANNOT) == 1

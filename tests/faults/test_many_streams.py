@@ -8,11 +8,12 @@ import pytest
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
 
-from faults.acts import answer, reset
+from faults.http2_frames import answer, reset
 from faults.http2_streams import Http2Streams, Streamed
-from faults.play import ZIPPED, chunked, zipped
-from faults.stage import ASKED, DUE, HTTP1, HTTP2, SENT, Stage, whole
+from faults.rig import ASKED, DUE, HTTP1, HTTP2, SENT, Rig, whole
+from faults.scenario import ZIPPED, zipped
 from support import PATIENCE, Http2Client, Mitmdump, Part, Provider, server_context
+from workshop.traffic.http1 import chunked
 
 MANY = 12
 FEW = 4
@@ -21,14 +22,14 @@ AT_ONCE = 5
 
 
 def ask(
-    stage: Stage, client: object, count: int = MANY
+    rig: Rig, client: object, count: int = MANY
 ) -> tuple[Http2Streams, list[Streamed], list[threading.Event]]:
     """Send many requests; each answer goes on after its first event with its gate."""
     assert isinstance(client, Http2Client)
     streams = Http2Streams(client)
     gates = [threading.Event() for _ in range(count)]
     asked = [
-        streams.ask(stage.provider.script(SENT[0], gate, *SENT[1:]), ASKED)
+        streams.ask(rig.provider.script(SENT[0], gate, *SENT[1:]), ASKED)
         for gate in gates
     ]
     return streams, asked, gates
@@ -43,11 +44,11 @@ def begun(asked: list[Streamed]) -> list[Streamed]:
 def test_five_streams_run_and_the_others_wait_their_turn(
     explicit: Mitmdump, secure: dict[str, Provider], *, leaves: bool
 ) -> None:
-    stage = Stage(explicit, secure[HTTP1], HTTP2, tunnelled=True)
-    with stage.bystander(), stage.client() as client:
-        streams, asked, gates = ask(stage, client)
+    rig = Rig(explicit, secure[HTTP1], HTTP2, tunnelled=True)
+    with rig.bystander(), rig.client() as client:
+        streams, asked, gates = ask(rig, client)
         streams.read_until(lambda: len(begun(asked)) == AT_ONCE)
-        stage.works()  # another client does not wait
+        rig.works()  # another client does not wait
         assert sum(each.script.asked.is_set() for each in asked) == AT_ONCE
         gone = [asked[0], asked[AT_ONCE]] if leaves else []
         for each in gone:  # one that runs, and one that waits
@@ -74,11 +75,11 @@ def test_five_streams_run_and_the_others_wait_their_turn(
 def test_other_streams_of_a_connection_do_not_notice_a_reset(
     explicit: Mitmdump, secure: dict[str, Provider], who: str
 ) -> None:
-    stage = Stage(explicit, secure[HTTP2], HTTP2, tunnelled=True)
-    with stage.bystander(), stage.client() as client:
-        streams, asked, gates = ask(stage, client)
+    rig = Rig(explicit, secure[HTTP2], HTTP2, tunnelled=True)
+    with rig.bystander(), rig.client() as client:
+        streams, asked, gates = ask(rig, client)
         gate = threading.Event()
-        script = stage.provider.script(
+        script = rig.provider.script(
             *(answer(), SENT[0], gate, reset(ErrorCodes.INTERNAL_ERROR)), framing="raw"
         )
         victim = streams.ask(script, ASKED)
@@ -108,14 +109,14 @@ CORRUPT = *zipped(SENT)[:2], b"\xff" * 64
 def test_other_streams_of_a_client_do_not_notice_a_corrupt_one(
     explicit: Mitmdump, secure: dict[str, Provider], upstream: str, *, stalls: bool
 ) -> None:
-    stage = Stage(explicit, secure[upstream], HTTP2, tunnelled=True)
-    with stage.bystander(), stage.client() as client:
-        streams, asked, gates = ask(stage, client, FEW)
+    rig = Rig(explicit, secure[upstream], HTTP2, tunnelled=True)
+    with rig.bystander(), rig.client() as client:
+        streams, asked, gates = ask(rig, client, FEW)
         corrupt, over = threading.Event(), threading.Event()
         parts: list[Part] = [*CORRUPT[:2], corrupt, CORRUPT[2]]
         parts += [over] if stalls else []
         gzip = {"content-encoding": "gzip"}
-        script = stage.provider.script(*parts, headers=gzip)
+        script = rig.provider.script(*parts, headers=gzip)
         victim = streams.ask(script, ASKED)
         due = whole(DUE[:2])
         streams.read_until(lambda: len(begun(asked)) == FEW and victim.body == due)
@@ -137,13 +138,13 @@ def test_other_streams_of_a_client_do_not_notice_a_corrupt_one(
 def test_provider_of_a_corrupt_stream_is_hung_up_on(
     explicit: Mitmdump, secure: dict[str, Provider], provider_ca: Path
 ) -> None:
-    stage = Stage(explicit, secure[HTTP1], HTTP2, tunnelled=True)
+    rig = Rig(explicit, secure[HTTP1], HTTP2, tunnelled=True)
     context = server_context(provider_ca.parent, "provider", [HTTP1])
     more = [chunked(b"\xff" * 60_000)] * 5000
-    with stage.bystander(), Provider(context) as flood:
+    with rig.bystander(), Provider(context) as flood:
         begin = ZIPPED + chunked(whole(CORRUPT), b"\xff" * 300_000)
         script = flood.script(begin, *more, framing="raw")
-        with Stage(explicit, flood, HTTP2, tunnelled=True).client() as client:
+        with Rig(explicit, flood, HTTP2, tunnelled=True).client() as client:
             assert isinstance(client, Http2Client)
             streams = Http2Streams(client)
             victim = streams.ask(script, ASKED)
@@ -163,7 +164,7 @@ def test_provider_of_a_corrupt_stream_is_hung_up_on(
 def test_provider_is_told_to_stop_a_corrupt_stream(
     explicit: Mitmdump, secure: dict[str, Provider]
 ) -> None:
-    stage = Stage(explicit, secure[HTTP2], HTTP2, tunnelled=True)
+    rig = Rig(explicit, secure[HTTP2], HTTP2, tunnelled=True)
     over, seen = threading.Event(), threading.Event()
     closed: list[bool] = []
 
@@ -171,18 +172,18 @@ def test_provider_is_told_to_stop_a_corrupt_stream(
         closed.append(stream not in connection.streams)
         seen.set()
 
-    with stage.bystander(), stage.client() as client:
+    with rig.bystander(), rig.client() as client:
         assert isinstance(client, Http2Client)
         streams = Http2Streams(client)
         head = answer([("content-encoding", "gzip")])
-        script = stage.provider.script(head, *CORRUPT, over, look, framing="raw")
+        script = rig.provider.script(head, *CORRUPT, over, look, framing="raw")
         victim = streams.ask(script, ASKED)
         streams.read_until(lambda: victim.broken)
-        before = len(stage.provider.protocols)
+        before = len(rig.provider.protocols)
         # Asked on the same connection, so that the reset has come when this has.
-        again = streams.ask(stage.provider.script(*SENT), ASKED)
+        again = streams.ask(rig.provider.script(*SENT), ASKED)
         streams.read_until(lambda: again.ended)
-        assert len(stage.provider.protocols) == before
+        assert len(rig.provider.protocols) == before
         over.set()
         assert seen.wait(PATIENCE)
         assert closed == [True]

@@ -5,23 +5,22 @@ import threading
 
 import pytest
 
-from faults.play import (
+from faults.rig import ASKED, DUE, SENT, WHOLE, Rig, whole
+from faults.scenario import (
     CHUNKED,
-    END,
     SEEN,
     ZIPPED,
-    Play,
-    act,
+    Scenario,
     broken,
-    chunked,
     complete,
     head,
     refused,
+    run,
     zipped,
 )
-from faults.stage import ASKED, DUE, SENT, WHOLE, Stage, whole
 from faults.table import faults
 from support import Break
+from workshop.traffic.http1 import LAST_CHUNK, chunked
 
 RESET, CUT = Break.RESET, Break.CUT
 GZIP = zipped(SENT)
@@ -101,7 +100,7 @@ CORRUPT = "the compressed body is corrupt"
                 *(CHUNKED, chunked(SENT[0], SENT[1][:NAMED])),
                 *(0.3, chunked(SENT[1][NAMED : NAMED + 1])),
                 *(0.3, chunked(SENT[1][NAMED + 1 : -1])),
-                *(0.3, chunked(SENT[1][-1:], *SENT[2:]), END),
+                *(0.3, chunked(SENT[1][-1:], *SENT[2:]), LAST_CHUNK),
             )
         },
         "length-too-long": {
@@ -109,7 +108,7 @@ CORRUPT = "the compressed body is corrupt"
             "close after [DONE]": complete(head("content-length: 100000"), *SENT, CUT),
         },
         "length-too-short": {
-            "in an event": Play(
+            "in an event": Scenario(
                 [head(f"content-length: {len(whole(SENT[:2])) + len(HALF)}"), *SENT],
                 gets=whole(DUE[:2]) + HALF,
                 ends="clean",
@@ -117,7 +116,7 @@ CORRUPT = "the compressed body is corrupt"
                 says="Unexpected data from server",
             ),
             "empty chunk": broken(
-                *(CHUNKED, chunked(*SENT[:2], b"", *SENT[2:]), END),
+                *(CHUNKED, chunked(*SENT[:2], b"", *SENT[2:]), LAST_CHUNK),
                 ends="clean",
                 says="Unexpected data from server",
             ),
@@ -129,7 +128,7 @@ CORRUPT = "the compressed body is corrupt"
                 b"0;last\r\n\r\n",
             ),
             "headers": complete(
-                head("transfer-encoding: chunked", *MANY), chunked(*SENT), END
+                head("transfer-encoding: chunked", *MANY), chunked(*SENT), LAST_CHUNK
             ),
         },
         "trailers": {
@@ -144,7 +143,7 @@ CORRUPT = "the compressed body is corrupt"
                 ZIPPED, chunked(*GZIP[:2], b"\xff" * 64), SEEN, says=CORRUPT
             ),
             "no gzip at all": broken(
-                ZIPPED, chunked(*SENT), END, events=0, says=CORRUPT
+                ZIPPED, chunked(*SENT), LAST_CHUNK, events=0, says=CORRUPT
             ),
             "at once, and goes on": broken(
                 *(ZIPPED + chunked(whole(GZIP[:2]) + b"\xff" * 64, b"\xff" * 300_000),),
@@ -154,25 +153,25 @@ CORRUPT = "the compressed body is corrupt"
         },
         "gzip-garbage": {
             "with the last bytes": complete(
-                ZIPPED, chunked(whole(GZIP) + b"garbage"), END
+                ZIPPED, chunked(whole(GZIP) + b"garbage"), LAST_CHUNK
             ),
             "by itself": complete(
-                ZIPPED, chunked(*GZIP), SEEN, chunked(b"garbage"), END
+                ZIPPED, chunked(*GZIP), SEEN, chunked(b"garbage"), LAST_CHUNK
             ),
         },
         "gzip-short": {
-            "in an event": Play(
-                [ZIPPED, chunked(*GZIP[:2], zipped([*SENT[:2], HALF])[2]), END],
+            "in an event": Scenario(
+                [ZIPPED, chunked(*GZIP[:2], zipped([*SENT[:2], HALF])[2]), LAST_CHUNK],
                 gets=whole(DUE[:2]) + HALF,
                 ends="clean",
                 events=3,
             )
         },
         "encoding-unknown": {
-            name: Play(
+            name: Scenario(
                 [
                     head("transfer-encoding: chunked", *fields),
-                    *(chunked(GZIP[0]), SEEN, chunked(*GZIP[1:]), END),
+                    *(chunked(GZIP[0]), SEEN, chunked(*GZIP[1:]), LAST_CHUNK),
                 ],
                 gets=whole(GZIP),
                 ends="clean",
@@ -187,15 +186,15 @@ CORRUPT = "the compressed body is corrupt"
         },
     }
 )
-def test_what_came_whole_arrives_and_no_more(reverse: Stage, play: Play) -> None:
-    act(reverse, play)
+def test_what_came_whole_arrives_and_no_more(reverse: Rig, scenario: Scenario) -> None:
+    run(reverse, scenario)
 
 
 @pytest.mark.fault("after-the-end")
-def test_reset_after_the_end_is_nobodys_business(reverse: Stage) -> None:
+def test_reset_after_the_end_is_nobodys_business(reverse: Rig) -> None:
     # A reset throws away what was not read: the answer is read first.
     gate = threading.Event()
-    parts = CHUNKED, chunked(*SENT), END, gate, RESET
+    parts = CHUNKED, chunked(*SENT), LAST_CHUNK, gate, RESET
     script = reverse.provider.script(*parts, framing="raw")
     with reverse.bystander(), reverse.client() as client:
         assert client.post(script.path, ASKED).rest() == whole(DUE)
@@ -208,10 +207,10 @@ def test_reset_after_the_end_is_nobodys_business(reverse: Stage) -> None:
 
 
 @pytest.mark.fault("interim")
-def test_interim_answer_is_taken_for_the_answer(reverse: Stage) -> None:
+def test_interim_answer_is_taken_for_the_answer(reverse: Rig) -> None:
     interim = b"HTTP/1.1 103 Early Hints\r\nlink: </brook>\r\n\r\n"
     script = reverse.provider.script(
-        interim, CHUNKED, chunked(*SENT), END, framing="raw"
+        interim, CHUNKED, chunked(*SENT), LAST_CHUNK, framing="raw"
     )
     with reverse.bystander():
         with reverse.client() as client:
@@ -222,7 +221,7 @@ def test_interim_answer_is_taken_for_the_answer(reverse: Stage) -> None:
 
 
 @pytest.mark.fault("broken-body")
-def test_body_that_breaks_off_is_a_gateway_error(reverse: Stage) -> None:
+def test_body_that_breaks_off_is_a_gateway_error(reverse: Rig) -> None:
     body = b'{"choices":'
     script = reverse.provider.script(
         head("content-length: 100"), body, CUT, framing="raw"

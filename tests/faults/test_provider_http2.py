@@ -3,7 +3,7 @@
 import pytest
 from h2.errors import ErrorCodes
 
-from faults.acts import (
+from faults.http2_frames import (
     LARGEST,
     answer,
     end,
@@ -14,8 +14,8 @@ from faults.acts import (
     reset,
     trailers,
 )
-from faults.play import SEEN, Play, act, broken, complete, refused, zipped
-from faults.stage import ASKED, HTTP1, HTTP2, SENT, Stage, whole
+from faults.rig import ASKED, HTTP1, HTTP2, SENT, Rig, whole
+from faults.scenario import SEEN, Scenario, broken, complete, refused, run, zipped
 from faults.table import faults
 from support import Break, BrokenEndError, Mitmdump, Part, Provider
 
@@ -29,11 +29,11 @@ FLOOD = [(f"x-{number}", "a" * 500) for number in range(150)]
 
 
 @pytest.fixture(params=[HTTP1, HTTP2])
-def stage(
+def rig(
     request: pytest.FixtureRequest, explicit: Mitmdump, secure: dict[str, Provider]
-) -> Stage:
+) -> Rig:
     """A provider with HTTP/2, and clients of both kinds."""
-    return Stage(explicit, secure[HTTP2], request.param, tunnelled=True)
+    return Rig(explicit, secure[HTTP2], request.param, tunnelled=True)
 
 
 @faults(
@@ -104,31 +104,31 @@ def stage(
                 answer(), *[b""] * 20, *SENT[:4], b"", SENT[4], *[b""] * 20, end
             ),
             "goaway": complete(answer(), *SENT, end, goaway(ErrorCodes.NO_ERROR)),
-            "nothing but headers": Play([answer(ends=True)], ends="clean"),
+            "nothing but headers": Scenario([answer(ends=True)], ends="clean"),
         },
         "http2-trailers": {"one": complete(answer(), *SENT, trailers)},
     }
 )
-def test_what_came_whole_arrives_and_no_more(stage: Stage, play: Play) -> None:
-    act(stage, play)
+def test_what_came_whole_arrives_and_no_more(rig: Rig, scenario: Scenario) -> None:
+    run(rig, scenario)
 
 
 @pytest.mark.fault("http2-cancel")
-def test_cancelled_stream_is_broken_off(stage: Stage) -> None:
+def test_cancelled_stream_is_broken_off(rig: Rig) -> None:
     parts = [*BEGUN, HALF, SEEN, reset(ErrorCodes.CANCEL)]
-    act(stage, broken(*parts))
-    stage.mitmdump.wait_for("the provider broke off")
+    run(rig, broken(*parts))
+    rig.mitmdump.wait_for("the provider broke off")
 
 
 @pytest.mark.fault("http2-turned-away")
 @pytest.mark.parametrize("code", [ErrorCodes.CANCEL, ErrorCodes.HTTP_1_1_REQUIRED])
-def test_refused_stream_is_a_gateway_error(stage: Stage, code: ErrorCodes) -> None:
-    if (stage.protocol, code) != (HTTP2, ErrorCodes.HTTP_1_1_REQUIRED):
-        act(stage, refused(reset(code)))
+def test_refused_stream_is_a_gateway_error(rig: Rig, code: ErrorCodes) -> None:
+    if (rig.protocol, code) != (HTTP2, ErrorCodes.HTTP_1_1_REQUIRED):
+        run(rig, refused(reset(code)))
         return
-    script = stage.provider.script(reset(code), framing="raw")
-    with stage.bystander():
-        with stage.client() as client, pytest.raises(BrokenEndError):
+    script = rig.provider.script(reset(code), framing="raw")
+    with rig.bystander():
+        with rig.client() as client, pytest.raises(BrokenEndError):
             client.post(script.path, ASKED)
-        *_, flow = stage.mitmdump.records(script)
+        *_, flow = rig.mitmdump.records(script)
         assert (flow["end"], flow["status"], flow["bytes_out"]) == ("error", None, 0)

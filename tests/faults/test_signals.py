@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from faults.stage import ASKED, DUE, SENT, Stage, whole
+from faults.rig import ASKED, DUE, SENT, Rig, whole
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="Windows has no such signals"
 )
 ends = pytest.mark.alone("mitmdump itself ends")
 
-type Start = Callable[..., Stage]
+type Start = Callable[..., Rig]
 
 
 def lines(path: Path) -> tuple[list[dict[str, object]], list[bytes]]:
@@ -35,24 +35,24 @@ def lines(path: Path) -> tuple[list[dict[str, object]], list[bytes]]:
 @ends
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_end_by_the_user_loses_no_line(start: Start, number: signal.Signals) -> None:
-    stage = start()
+    rig = start()
     never = threading.Event()
-    scripts = [stage.provider.script(*SENT[:3], never) for _ in range(3)]
-    clients = [stage.client() for _ in scripts]
+    scripts = [rig.provider.script(*SENT[:3], never) for _ in range(3)]
+    clients = [rig.client() for _ in scripts]
     replies = [
         client.post(script.path, ASKED)
         for client, script in zip(clients, scripts, strict=True)
     ]
     for reply in replies:
         reply.until(whole(DUE[:3]))
-    os.kill(stage.mitmdump.pid, number)
+    os.kill(rig.mitmdump.pid, number)
     for reply in replies:
         assert reply.broken() == whole(DUE[:3])
-    stage.mitmdump.stop()
+    rig.mitmdump.stop()
     for client in clients:
         client.socket.close()
     never.set()
-    records, torn = lines(stage.mitmdump.pairs_path)
+    records, torn = lines(rig.mitmdump.pairs_path)
     assert torn == []
     flows = [each for each in records if each["type"] == "flow"]
     assert len(records) == len(scripts) * 4
@@ -68,19 +68,19 @@ def test_end_by_the_user_loses_no_line(start: Start, number: signal.Signals) -> 
 def test_end_by_force_spoils_no_other_line(start: Start, tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
     options = {"normalize_pairs": str(path)}
-    stage = start(options=options)
+    rig = start(options=options)
     never = threading.Event()
-    done = stage.provider.script(*SENT)
-    assert stage.ask(done) == whole(DUE)
-    assert len(stage.mitmdump.records(done, path)) == 5
-    script = stage.provider.script(*SENT[:3], never)
-    with stage.client() as client:
+    done = rig.provider.script(*SENT)
+    assert rig.ask(done) == whole(DUE)
+    assert len(rig.mitmdump.records(done, path)) == 5
+    script = rig.provider.script(*SENT[:3], never)
+    with rig.client() as client:
         reply = client.post(script.path, ASKED)
         reply.until(whole(DUE[:3]))
-        os.kill(stage.mitmdump.pid, signal.SIGKILL)
+        os.kill(rig.mitmdump.pid, signal.SIGKILL)
         assert reply.broken() == whole(DUE[:3])
     never.set()
-    stage.mitmdump.stop()
+    rig.mitmdump.stop()
     records, _ = lines(path)
     assert records[4]["end"] == "complete"
     # What is left by a death in the middle of a write, which cannot be timed.
@@ -100,7 +100,7 @@ def test_end_by_force_spoils_no_other_line(start: Start, tmp_path: Path) -> None
 
 
 @pytest.mark.fault("stopped")
-def test_sleep_in_mid_stream_is_a_pause(reverse: Stage) -> None:
+def test_sleep_in_mid_stream_is_a_pause(reverse: Rig) -> None:
     gate, sent = threading.Event(), threading.Event()
     script = reverse.provider.script(*SENT[:2], gate, *SENT[2:])
     process = reverse.mitmdump.pid

@@ -1,27 +1,22 @@
 """A stream as NVIDIA NIM sends it."""
 
-import json
 from typing import Any
+
+from llm_normalize.repair import fix
+from llm_normalize.repair.fix import DONE
+
+__all__ = ["ASKED", "DONE", "FINISH", "OPENING", "STREAM", "chunk", "word"]
 
 ASKED = {
     "model": "acme/brook-8b",
     "stream": True,
     "messages": [{"role": "user", "content": "Name a stream."}],
 }
-DONE = b"data: [DONE]\n\n"
 
 
 def chunk(delta: Any, finish: str | None = None, **more: Any) -> bytes:
-    choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    envelope = {
-        "id": "chatcmpl-brook",
-        "object": "chat.completion.chunk",
-        "created": 1790000000,
-        "model": "acme/brook-8b",
-        "choices": [choice],
-        **more,
-    }
-    return f"data: {json.dumps(envelope, ensure_ascii=False)}\n\n".encode()
+    named = {"model": "acme/brook-8b", **more}
+    return fix.wire([fix.chunk(delta, finish=finish, **named)])
 
 
 def word(text: str) -> bytes:

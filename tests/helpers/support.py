@@ -185,6 +185,20 @@ class Mitmdump(mitmdump.Mitmdump):
         self._reader.join(PATIENCE)
         return code
 
+    def ask(
+        self,
+        path: str,
+        body: Json,
+        headers: Mapping[str, str] | None = None,
+        version: str = "1.1",
+        host: str = "localhost",
+    ) -> Http1Reply:
+        """Ask on a connection of its own, and return the answer, whose body is in."""
+        with Http1Client(connect(self.port), host) as client:
+            reply = client.post(path, body, headers, version)
+            reply.rest()
+            return reply
+
     # -- what a user would do in the console ---------------------------------------
 
     def control(self, **what: Json) -> Json:
@@ -193,10 +207,7 @@ class Mitmdump(mitmdump.Mitmdump):
         Raises:
             ValueError: It refused; the message is the refusal.
         """
-        client = Http1Client(connect(self.port))
-        with client:
-            reply = client.post(mitmdump.CONTROL_URL, what)
-            answer = json.loads(reply.rest())
+        answer = json.loads(self.ask(mitmdump.CONTROL_URL, what).body)
         if "error" in answer:
             raise ValueError(answer["error"])
         return answer["answer"]

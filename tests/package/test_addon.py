@@ -306,6 +306,19 @@ def test_a_request_of_ours_asks_for_a_plain_answer(proxy: Proxy) -> None:
     assert made.request.headers["accept-encoding"] == "identity"
 
 
+def test_what_is_observed_keeps_the_headers_of_its_request_and_its_answer(
+    proxy: Proxy,
+) -> None:
+    proxy.set(normalize_mode="observe")
+    made = chat_flow(headers={"content-type": "text/plain", "content-encoding": "gzip"})
+    made.request.headers["accept-encoding"] = "gzip"
+    before = made.get_state()
+    proxy.addon.requestheaders(made)
+    proxy.addon.responseheaders(made)
+    assert callable(response_of(made).stream)
+    assert made.get_state() == before
+
+
 @pytest.mark.parametrize(
     "more", [{"host": "other.test"}, {"path": "/v1/models"}, {"method": "GET"}]
 )

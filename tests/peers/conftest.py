@@ -3,7 +3,7 @@
 import pytest
 
 import environments
-from clients.lacking import give_up
+from clients.missing_environment import give_up
 from environments import EnvironmentLackingError
 from peers import stage
 

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from mitmproxy import http
+from mitmproxy.flow import Flow
+from mitmproxy.http import HTTPFlow
 from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow
 
@@ -29,47 +30,32 @@ def added(
     return run
 
 
-@pytest.fixture
-def flows(tmp_path: Path) -> Path:
-    """A file of flows: repaired, broken off, no chat completion, no HTTP, beyond repair."""
-    made = [chat_flow() for _ in range(3)]
-    with Proxy(tmp_path) as proxy:
-        proxy.stream(made[0], BAD)
-        proxy.addon.responseheaders(made[1])
-        proxy.feed(made[1], BAD[:400])
-        broken(made[1], "connection closed")
-        proxy.addon.error(made[1])
-        proxy.stream(made[2], b'data: {"choices":[{"delta":{"x":NaN}}]}\n\n' + GOOD)
-    other = chat_flow(path="/v1/models")
-    response_of(other).content = b"{}"
-    path = tmp_path / "flows"
-    with path.open("wb") as file:
-        writer = FlowWriter(file)
-        for each in (*made, other, tflow.ttcpflow()):
-            writer.add(each)
-    return path
+def broke_off(proxy: Proxy, made: HTTPFlow, data: bytes) -> None:
+    """Play an answer that breaks off behind *data*."""
+    proxy.addon.responseheaders(made)
+    proxy.feed(made, data)
+    broken(made, "connection closed")
+    proxy.addon.error(made)
 
 
-def ids(path: Path) -> list[str]:
-    from mitmproxy.io import FlowReader  # noqa: PLC0415
-
-    with path.open("rb") as file:
-        return [
-            each.id
-            for each in FlowReader(file).stream()
-            if isinstance(each, http.HTTPFlow)
-        ]
+def saved(folder: Path, *flows: Flow) -> None:
+    with (folder / "flows").open("wb") as file:
+        for each in flows:
+            FlowWriter(file).add(each)
 
 
 def test_folders_run_as_tests_at_once(
-    flows: Path, tmp_path: Path, added: Callable[..., tuple[int, str, str]]
+    tmp_path: Path, added: Callable[..., tuple[int, str, str]]
 ) -> None:
-    first, broke, *_ = ids(flows)
-    for flow in (first, broke):
-        code, out, err = added("flows", "-o", "report", "--fill", "--only", flow)
-        assert (code, err) == (0, "")
-        assert "data-space-missing" in out
-        assert "1 of 1 have the form that OpenAI gives them" in out
+    made = [chat_flow() for _ in range(2)]
+    with Proxy(tmp_path) as proxy:
+        proxy.stream(made[0], BAD)
+        broke_off(proxy, made[1], BAD[:400])
+    saved(tmp_path, *made)
+    code, out, err = added("flows", "-o", "report", "--fill")
+    assert (code, err) == (0, "")
+    assert out.count("data-space-missing") == 2
+    assert "2 of 2 have the form that OpenAI gives them" in out
     folders = sorted((tmp_path / "report").iterdir())
     assert len(folders) == 2
     # Two other letters may be the same ones, once.
@@ -94,27 +80,27 @@ def test_answer_in_its_clients_protocol_is_held_to_that_protocol(
     flow = chat_flow(path=f"/v1/{protocol}", request=request)
     cut = chat_flow(path=f"/v1/{protocol}", request=request)
     received = (kept / "response.sse").read_bytes()
-    with Proxy(tmp_path) as proxy, (tmp_path / "flows").open("wb") as file:
+    with Proxy(tmp_path) as proxy:
         sent = proxy.stream(flow, received)
         assert proxy.addon.rerun_command([flow])[1][-1] == "the same"
-        proxy.addon.responseheaders(cut)
-        proxy.feed(cut, received[:700])
-        broken(cut, "connection closed")
-        proxy.addon.error(cut)
-        FlowWriter(file).add(flow)
-        FlowWriter(file).add(cut)
+        broke_off(proxy, cut, received[:700])
+    saved(tmp_path, flow, cut)
     assert sent != received
     code, out, err = added("flows", "-o", "report")
     assert (code, err) == (0, "")
     assert "2 of 2 have the form that OpenAI gives them" in out
 
 
-@pytest.mark.usefixtures("flows")
 def test_what_is_beyond_repair_fails_and_says_where_to_look(
     tmp_path: Path, added: Callable[..., tuple[int, str, str]]
 ) -> None:
+    made, other = chat_flow(), chat_flow(path="/v1/models")
+    response_of(other).content = b"{}"
+    with Proxy(tmp_path) as proxy:
+        proxy.stream(made, b'data: {"choices":[{"delta":{"x":NaN}}]}\n\n' + GOOD)
+    saved(tmp_path, made, other, tflow.ttcpflow())
     code, out, _ = added("flows")
-    folder = Path("captures/integrate.api.nvidia.com-m-stream-3")
+    folder = Path("captures/integrate.api.nvidia.com-m-stream")
     assert code == 1
     assert f"{folder}: not yet as OpenAI would send it" in out
     assert "E   AssertionError: assert [" in out

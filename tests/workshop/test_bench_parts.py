@@ -79,7 +79,6 @@ def test_ratio_is_taken_within_a_round_and_over_both_orders() -> None:
         "low": pytest.approx(1.0),
         "high": pytest.approx(1.2),
     }
-    assert found["us"]["median"] == pytest.approx(415)
 
 
 def result(*, kept_up: bool = True, rounds: int = 2) -> dict[str, Any]:
@@ -105,7 +104,7 @@ def test_table_of_a_side_that_fell_behind_is_in_no_document(
     before = "<!-- begin bench (x writes this) -->\n<!-- end bench -->\n"
     document.write_text(before)
     monkeypatch.setattr(command, "DOCUMENT", document)
-    flags = argparse.Namespace(json=None, update_docs=True)
+    flags = argparse.Namespace(update_docs=True)
     refused: Any = contextlib.nullcontext()
     if not kept_up:
         refused = pytest.raises(command.OverloadedError, match="a side was overloaded")

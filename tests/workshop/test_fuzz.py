@@ -1,7 +1,6 @@
 """The fuzzer: that it runs, that it can fail, and that what it finds can be replayed."""
 
 import base64
-import importlib.util
 import re
 import shlex
 import subprocess
@@ -45,6 +44,7 @@ STREAM = (
     b'"model":"acme-1","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
     b"data: [DONE]\n\n"
 )
+SEEDS = [cases.Case(Asked(stream=True), STREAM[at:]) for at in (0, 9)]
 BROKEN = """
 from llm_normalize.repair.fix import Fix
 from llm_normalize.repair.look import Finding
@@ -225,10 +225,9 @@ def test_what_broke_a_promise_once_breaks_none(target: Any, path: Path) -> None:
 
 
 def test_short_run_of_sound_code_finds_nothing(folder: Path) -> None:
-    done = start("--engine", "chance", "--runs", "20", "--seed", "1")
+    done = start("--runs", "20", "--seed", "1")
     assert done.returncode == 0, done.stdout
-    assert "chance, 20 runs, seed 1" in done.stdout
-    assert ": 20 runs, " in done.stdout
+    assert "20 runs, seed 1, by " in done.stdout
     assert "0 findings" in done.stdout
     assert [*folder.iterdir()] == []
 
@@ -237,7 +236,7 @@ def test_bug_is_reported_saved_and_can_be_replayed(folder: Path) -> None:
     broken = folder / "broken.py"
     broken.write_text(BROKEN, encoding="utf-8")
     more = ("--fixes", str(broken))
-    done = start(*more, "--engine", "chance", "--runs", "30", "--seed", "1")
+    done = start(*more, "--runs", "30", "--seed", "1")
     assert done.returncode == 1
     kind = "logged ValueError in broken.py:edit"
     assert f"\n{kind}\n" in done.stdout
@@ -255,17 +254,12 @@ def test_bug_is_reported_saved_and_can_be_replayed(folder: Path) -> None:
     assert "no promise is broken" in fixed.stdout
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("atheris") is None,
-    reason="atheris has no wheel for this Python on this system",
-)
-def test_run_with_coverage_finds_the_bug(folder: Path) -> None:
-    broken = folder / "broken.py"
-    broken.write_text(BROKEN, encoding="utf-8")
-    script = str(SCRIPTS / "fuzz.py")
-    flags = ["--fixes", str(broken), "--job", str(folder), "--engine", "atheris"]
-    done = ended(
-        [sys.executable, script, *flags, "--runs", "50", "--seed", "1"], check=True
-    )
-    assert [*folder.glob("logged-valueerror-in-broken-py-edit-*.bin")]
-    assert "cov: " in done.stderr
+def test_inputs_are_drawn_by_chance_where_there_is_no_atheris(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = load("fuzz")
+    monkeypatch.setattr(script, "has_atheris", lambda: False)
+    monkeypatch.setattr("workshop.fuzz.seeds", lambda: [case.write() for case in SEEDS])
+    script.work(script.parse(["--job", str(folder), "--runs", "8", "--seed", "1"]))
+    assert ": 8 runs, " in capsys.readouterr().out
+    assert [*folder.glob("*.bin")] == []

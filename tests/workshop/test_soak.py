@@ -17,9 +17,11 @@ from pathlib import Path
 import pytest
 
 import script_runs
+from launchers import load
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from streams import feed
+from workshop.soak import command
 from workshop.soak.faults import FAULTS
 from workshop.soak.judge import Seen, is_collected, judge
 from workshop.soak.plan import DISCONNECT, KINDS, Plan, plan, session
@@ -55,37 +57,39 @@ def response(flow):
 
 
 @script_runs.linux
-def test_short_soak_finds_nothing_wrong(tmp_path: Path) -> None:
-    found = tmp_path / "figures.json"
-    done = script_runs.run(
-        "soak", "--seed", "1", "--sessions", "24", "--json", str(found)
-    )
+def test_short_soak_finds_nothing_wrong() -> None:
+    done = script_runs.run("soak", "--seed", "1", "--sessions", "24")
     assert done.returncode == 0, done.stdout + done.stderr
-    figures = json.loads(found.read_text())
-    numbers = [n for k in range(24) for n in session(1, k).numbers]
-    assert figures["streams"] == len(numbers)
-    assert figures["kinds"] == Counter(plan(1, n).kind for n in numbers)
-    assert figures["faults"].keys() > FAULTS.keys() - {""}
-    assert figures["flows"] > figures["streams"] * 0.8
-    assert (figures["mismatches"], figures["left_over"], figures["wrong"]) == (
-        0,
-        {},
-        [],
+    said = dict(
+        line.split(": ", 1) for line in done.stdout.splitlines() if ": " in line
     )
-    assert f"{len(numbers)} streams" in done.stdout
+    plans = [plan(1, n) for k in range(24) for n in session(1, k).numbers]
+    assert f": {len(plans)} streams (" in done.stdout
+    kinds = Counter(each.kind for each in plans)
+    assert said["asked"] == ", ".join(f"{kind} {n}" for kind, n in kinds.most_common())
+    assert all(f"{fault} " in said["faults"] for fault in FAULTS if fault)
+    assert int(said["pairs log"].split()[0]) > len(plans) * 0.8
+    assert said["mitmdump"].endswith("left over: nothing")
+    assert said["mismatches"] == "0; other faults: 0"
 
 
 @script_runs.linux
-def test_soak_tells_damaged_words_and_how_to_repeat_it(tmp_path: Path) -> None:
-    script = tmp_path / "damage.py"
-    script.write_text(DAMAGE)
+def test_soak_tells_damaged_words_what_is_left_over_and_how_to_repeat_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripts = [tmp_path / "damage.py", tmp_path / "leak.py"]
+    for path, text in zip(scripts, (DAMAGE, LEAK), strict=True):
+        path.write_text(text)
     k = next(k for k in range(99) if any(b">2 " in each for each in texts(k)))
-    done = script_runs.run(
-        "soak", "--seed", "1", "--only", str(k), "--script", str(script)
-    )
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "mismatches: 0" not in done.stdout
-    assert f"again: python3 scripts/soak.py --seed 1 --only {k}\n" in done.stdout
+    figures = command.run(command.Asked(1, 60, only=k), scripts)
+    assert figures.mismatches > 0
+    assert figures.left_over["HTTPFlow"] > 0
+    assert any("it has crashed" in each for each in figures.wrong)
+    monkeypatch.setattr(command, "run", lambda _: figures)
+    soak = load("soak")
+    assert soak._run(soak.parse(["--seed", "1", "--only", f"{k}"])) == 1
+    again = f"again: python3 scripts/soak.py --seed 1 --only {k}\n"
+    assert capsys.readouterr().out.count(again) > 1
 
 
 def texts(k: int) -> Iterator[bytes]:
@@ -93,19 +97,6 @@ def texts(k: int) -> Iterator[bytes]:
     plans = [plan(1, n) for n in session(1, k).numbers]
     if not any(each.faults for each in plans):
         yield from (each.wire for each in plans if each.kind == "stream")
-
-
-@script_runs.linux
-def test_soak_tells_what_is_left_over_and_what_is_logged(tmp_path: Path) -> None:
-    script = tmp_path / "leak.py"
-    script.write_text(LEAK)
-    done = script_runs.run(
-        "soak", "--seed", "1", "--only", "3", "--script", str(script)
-    )
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "left over in mitmdump: {'HTTPFlow': " in done.stdout
-    assert "it has crashed" in done.stdout
-    assert "mismatches: 0; other faults: " in done.stdout
 
 
 # -- plans -----------------------------------------------------------------------------

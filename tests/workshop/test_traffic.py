@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -20,18 +20,6 @@ from workshop.traffic.http1 import (
 from workshop.traffic.memory import A_STREAM, JUDGED, MIB, NOISE, WARM_UP, Sample, judge
 from workshop.traffic.server import Exchange, ServerThread
 
-
-def cuts(data: bytes) -> Iterator[list[bytes]]:
-    yield [data]
-    yield [data[at : at + 1] for at in range(len(data))]
-    for seed in range(10):
-        dice = random.Random(seed)
-        places = sorted(dice.choices(range(len(data) + 1), k=4))
-        yield [
-            data[a:b] for a, b in zip([0, *places], [*places, len(data)], strict=True)
-        ]
-
-
 # -- HTTP/1 ------------------------------------------------------------------------------
 
 BODY = b"data: \xc3\xa9 1\r\n\r\n0\r\n\r\n"
@@ -44,46 +32,38 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize("framing", ANSWERS)
-def test_answer_is_read_in_any_cut(framing: str) -> None:
-    for reads in cuts(b"HTTP/1.1 201 Created\r\nX-Y: z\r\n" + ANSWERS[framing]):
-        reader = ResponseReader()
-        assert b"".join(map(reader.feed, reads)) == BODY
-        assert reader.status == 201
-        assert reader.headers["x-y"] == "z"
-        assert reader.framing == framing
-        assert reader.done == (framing != "close")
-        assert reader.end()
-        assert reader.keeps == (framing != "close")
+def test_answer_ends_as_its_framing_says(framing: str) -> None:
+    reader = ResponseReader()
+    data = b"HTTP/1.1 201 Created\r\nX-Y: z\r\n" + ANSWERS[framing]
+    body = reader.feed(data[:-1])
+    assert not reader.done
+    assert body + reader.feed(data[-1:]) == BODY
+    assert (reader.status, reader.headers["x-y"]) == (201, "z")
+    assert reader.framing == framing
+    assert reader.done == (framing != "close")
+    assert reader.end()
+    assert reader.keeps == (framing != "close")
 
 
 @pytest.mark.parametrize("framing", ["chunked", "length"])
 def test_answer_that_breaks_off_does_not_end_well(framing: str) -> None:
-    data = b"HTTP/1.1 200 OK\r\n" + ANSWERS[framing]
-    for at in range(len(data)):
-        reader = ResponseReader()
-        assert BODY.startswith(reader.feed(data[:at]))
-        assert not reader.end()
+    reader = ResponseReader()
+    reader.feed(b"HTTP/1.1 200 OK\r\n" + ANSWERS[framing][:-1])
+    assert not reader.end()
 
 
 @pytest.mark.parametrize(
     "data",
     [
-        b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nabc",
-        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n" + CHUNKS + b"x",
-        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nabc",
-        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nz\r\nabc",
-        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n-1\r\nabc",
-        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\na: b\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\nno field\r\n\r\n",
-        b"SSH-2.0 hello\r\n\r\n",
-        b"x" * 70_000,
+        b"content-length: 2\r\n\r\nabc",
+        ANSWERS["chunked"] + b"x",
+        b"transfer-encoding: chunked\r\n\r\n0\r\na: b\r\n\r\n",
+        b"no field\r\n\r\n",
     ],
 )
 def test_what_is_no_answer_is_refused(data: bytes) -> None:
-    for reads in ([data], [data[at : at + 1] for at in range(len(data))]):
-        reader = ResponseReader()
-        with pytest.raises(FramingError):
-            list(map(reader.feed, reads))
+    with pytest.raises(FramingError):
+        ResponseReader().feed(b"HTTP/1.1 200 OK\r\n" + data)
 
 
 # -- the client ------------------------------------------------------------------------

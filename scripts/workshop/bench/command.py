@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import itertools
-import json
 import os
 import sys
 import tempfile
@@ -13,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from workshop import machine, markers
+from workshop import NORMALIZE, machine, markers
 from workshop.bench import client, provider, report
 from workshop.bench.figures import Duel, figures
-from workshop.bench.sides import CA, LINES, OTHER, Line, Load, Mitmdumps
+from workshop.bench.sides import CA, LINES, Line, Load, Mitmdumps
 from workshop.bench.traffic import Form, Plan
 from workshop.certificates import client_context, server_context
 from workshop.child import measured
@@ -48,9 +47,6 @@ def tell(flags: argparse.Namespace, result: dict[str, Any]) -> None:
     """Print the result, and write it where it is wanted."""
     text = report.markdown(result)
     print(text, end="")
-    if flags.json:
-        whole = json.dumps(result, indent=1, ensure_ascii=False)
-        flags.json.write_text(whole + "\n", encoding="utf-8")
     if flags.update_docs and report.OVERLOADED in text:
         raise OverloadedError(
             "a side was overloaded, so the document stays as it is: run it again on a "
@@ -69,11 +65,9 @@ def measure(flags: argparse.Namespace) -> dict[str, Any]:
     cpus = machine.share_cpus()
     machine.pin(os.getpid(), cpus.traffic)
     lines = {name: LINES[name] for name in flags.only}
-    if flags.other:
-        lines["other"] = OTHER
     duels: dict[tuple[str, str, str], list[Duel]] = defaultdict(list)
     start = time.monotonic()
-    with bench(cpus, flags.other) as made:
+    with bench(cpus) as made:
         for number in range(flags.rounds):
             passed = f"{time.monotonic() - start:4.0f} s"
             print(f"{passed}: round {number + 1} of {flags.rounds}", file=sys.stderr)
@@ -152,7 +146,7 @@ class Bench:
 
 
 @contextlib.contextmanager
-def bench(cpus: machine.Cpus, other: Path | None = None) -> Iterator[Bench]:
+def bench(cpus: machine.Cpus, addon: Path = NORMALIZE) -> Iterator[Bench]:
     """Have the provider, and a folder for the proxies' files, while this is entered."""
     with (
         tempfile.TemporaryDirectory(
@@ -161,7 +155,7 @@ def bench(cpus: machine.Cpus, other: Path | None = None) -> Iterator[Bench]:
         ServerThread(provider.answer) as plain,
     ):
         folder = Path(name)
-        mitmdumps = Mitmdumps(folder, plain.port, cpus, other)
+        mitmdumps = Mitmdumps(folder, plain.port, cpus, addon)
         context = server_context(folder / "ca", CA, ALPN)
         with ServerThread(provider.answer, context) as tunnel:
             yield Bench(mitmdumps, tunnel.port)

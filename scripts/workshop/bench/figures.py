@@ -35,8 +35,6 @@ def figure(duels: Sequence[Duel]) -> Figures:
     turns = itertools.batched((duel.own.us / duel.floor.us for duel in duels), 2)
     return {
         "ratio": spread(statistics.geometric_mean(each) for each in turns),
-        "us": spread(duel.own.us for duel in duels),
-        "floor_us": spread(duel.floor.us for duel in duels),
         "kept_up": all(duel.own.kept_up and duel.floor.kept_up for duel in duels),
     }
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from workshop import LOOPBACK, NORMALIZE, child, machine
+from workshop import LOOPBACK, child, machine
 from workshop.bench.traffic import GOOD, NIM, RECORDINGS, Form, size
 from workshop.certificates import make_ca
 from workshop.child import ChildError
@@ -104,7 +104,6 @@ LINES = {
         (1.12,) * len(RECORDINGS),
     ),
 }
-OTHER = Line("the addon of --other, NIM's stream", (NIM,), "other", "", _NIM_GOALS)
 
 
 def check(proxy: Mitmdump) -> None:
@@ -125,16 +124,16 @@ class Mitmdumps:
         folder: Where their files go.
         provider: The provider's port, for those in reverse mode.
         cpus: Where they run.
-        other: The addon of the line of that name.
+        addon: What is measured.
     """
 
     def __init__(
-        self, folder: Path, provider: int, cpus: machine.Cpus, other: Path | None = None
+        self, folder: Path, provider: int, cpus: machine.Cpus, addon: Path
     ) -> None:
         self._folder = folder
         self._provider = provider
         self._cpus = cpus
-        self._other = other or NORMALIZE
+        self._measured = addon
         self._started = 0
         # Made once: each of them would take its time to make a key.
         self.trusted = make_ca(folder / "ca", CA)
@@ -163,7 +162,7 @@ class Mitmdumps:
         if name.endswith("-tls"):
             mode = "regular"
             options["ssl_verify_upstream_trusted_ca"] = str(self.trusted)
-            if script == NORMALIZE:  # it opens what goes to providers alone
+            if script == self._measured:  # it opens what goes to providers alone
                 options["normalize_hosts"] = LOOPBACK
         made = Mitmdump(home, [mode], [script], options, name=name, has_control=False)
         shutil.copytree(self._folder / "ca", made.confdir)
@@ -176,9 +175,8 @@ class Mitmdumps:
             "floor": (FOLDER / "floor.py", {}),
             "lean": (FOLDER / "lean.py", {}),
             "lean-pairs": (FOLDER / "lean.py", {"lean_pairs": str(home / "pairs")}),
-            "repair": (NORMALIZE, silent),
-            "pairs": (NORMALIZE, {}),
-            "observe": (NORMALIZE, {"normalize_mode": "observe", **silent}),
-            "other": (self._other, silent),
+            "repair": (self._measured, silent),
+            "pairs": (self._measured, {}),
+            "observe": (self._measured, {"normalize_mode": "observe", **silent}),
         }
         return known[name.removesuffix("-tls")]

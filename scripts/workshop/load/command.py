@@ -44,7 +44,7 @@ async def crowd(side: Side) -> None:
     peak = weigh(side.proxy.pid).peak
     figures.total.include(result)
     phase = await side.open("idle")
-    figures.parts += parts(side, active, phases, shares, phase["late"]["p99"])
+    figures.parts += parts(side, active, phases, shares, phase["late"])
     if idle is not None:
         figures.total.include(await idle.end())
     after = await side.settled()
@@ -56,7 +56,6 @@ async def crowd(side: Side) -> None:
             (without - at_rest.rss) / max(asked.idle, 1),
             (begun.rss - without) / asked.streams,
             (peak - without) / asked.streams,
-            result.bytes / asked.streams,
             peak,
             after.rss,
         )
@@ -71,21 +70,15 @@ def parts(
     sent_late: float,
 ) -> list[Part]:
     """Return the figures of each part of a run."""
-    asked = side.place.asked
     return [
         Part(
             side.name,
-            asked.streams,
-            asked.idle,
             late.count / phase.seconds,
             seconds_at(late, 0.5),
-            seconds_at(late, 0.9),
             seconds_at(late, 0.99),
             late.most / 1000,
             cpu,
             cpu * phase.seconds / max(late.count, 1),
-            phase.rate,
-            late.count,
             sent_late,
             elsewhere,
         )
@@ -95,22 +88,25 @@ def parts(
     ]
 
 
-async def measure(asked: Asked, say: Say) -> Figures:
+async def measure(asked: Asked, say: Say, scripts: Sequence[Path] = ()) -> Figures:
     """Measure all that was asked for, and return the figures.
+
+    Args:
+        asked: That.
+        say: Takes a line of progress.
+        scripts: More of them for mitmdump to load, after the addon.
 
     Raises:
         ChildError: The machine does not allow it, or a process ended.
     """
     # Two sockets for each stream in mitmdump, one here and one in the provider.
     allow_files(2 * (asked.streams + asked.idle + asked.slow) + SPARE_FILES)
-    figures = Figures(
-        machine.describe(), {**asked._asdict(), "script": str(asked.script)}
-    )
+    figures = Figures(machine.describe())
     with tempfile.TemporaryDirectory(prefix="llm_normalize-load-") as name:
         folder = Path(name)
         with ProviderProcess("workshop.load.provider", folder) as provider:
             numbers = itertools.count()
-            place = Place(asked, folder, provider, figures, say, numbers)
+            place = Place(asked, folder, provider, figures, say, numbers, scripts)
             try:
                 for which in (WITH, STORED, ALONE) if asked.floor else (WITH,):
                     async with Side(which, place) as side:

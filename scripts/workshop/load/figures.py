@@ -40,17 +40,12 @@ class Part:
     """Streams at once for a while, at one rate. Times are in seconds."""
 
     side: Annotated[str, Column("")]
-    streams: int
-    idle: int
     per_second: Annotated[float, Column("events sent", "{:,.0f} a second".format)]
     p50: Annotated[float, Column("p50", ms)]
-    p90: float
     p99: Annotated[float, Column("p99", ms)]
     most: Annotated[float, Column("max", ms)]
     cpu: Annotated[float, Column("mitmdump", "{:.0%} of a core".format)]
     an_event: Annotated[float, Column("an event", lambda cpu: f"{cpu * 1e6:.0f} µs")]
-    rate: float
-    events: int
     sent_late: float
     cpu_elsewhere: float
 
@@ -64,7 +59,6 @@ class Memory:
     per_idle: Annotated[float, Column("an idle stream", kib)]
     per_begun: Annotated[float, Column("a stream at its start", kib)]
     per_ended: Annotated[float, Column("at its end", kib)]
-    passed: float
     peak: Annotated[int, Column("peak", mib)]
     after: Annotated[int, Column("afterwards", mib)]
 
@@ -83,8 +77,6 @@ class Hoard:
         tuple[float, float], Column("read from the provider for it", in_steps(mib))
     ]
     grown: Annotated[tuple[float, float], Column("mitmdump grew by", in_steps(mib))]
-    seconds: tuple[float, float]
-    clients: int
 
 
 @dataclass
@@ -93,11 +85,8 @@ class Felt:
 
     side: Annotated[str, Column("other clients at the same time")]
     when: Annotated[str, Column("")]
-    others: int
-    slow: int
     p50: Annotated[float, Column("p50", ms)]
     p99: Annotated[float, Column("p99", ms)]
-    most: float
 
 
 @dataclass
@@ -105,7 +94,6 @@ class Figures:
     """All that was measured."""
 
     machine: dict[str, str]
-    asked: dict[str, Any]
     parts: list[Part] = field(default_factory=list)
     memory: list[Memory] = field(default_factory=list)
     hoards: list[Hoard] = field(default_factory=list)

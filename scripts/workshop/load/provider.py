@@ -28,8 +28,8 @@ class Provider:
     def _control(self, gates: list[str], exchange: Exchange) -> None:
         for gate in gates:
             self._gates[gate].set()
-        late = {"p99": seconds_at(self._late, 0.99), "most": self._late.most / 1000}
         floods = {seed: one.sent - one.unsent for seed, one in self._floods.items()}
+        late = seconds_at(self._late, 0.99)
         data = json.dumps({"late": late, "floods": floods}).encode()
         length = {"content-length": str(len(data))}
         exchange.head(headers=length, framing="length")

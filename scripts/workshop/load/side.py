@@ -37,7 +37,6 @@ class Asked(NamedTuple):
         idle: Streams that are held open besides.
         slow: Clients that hardly read.
         floor: Whether mitmproxy alone is measured as well.
-        script: One more script for mitmdump to load; None for none.
     """
 
     streams: int
@@ -46,7 +45,6 @@ class Asked(NamedTuple):
     idle: int
     slow: int
     floor: bool
-    script: Path | None = None
 
 
 class Place(NamedTuple):
@@ -59,6 +57,7 @@ class Place(NamedTuple):
         figures: Where it is written down.
         say: Takes a line of progress.
         numbers: The numbers of streams, each given once.
+        scripts: More of them for mitmdump to load.
     """
 
     asked: Asked
@@ -67,6 +66,7 @@ class Place(NamedTuple):
     figures: Figures
     say: Say
     numbers: "itertools.count[int]"
+    scripts: Sequence[Path] = ()
 
 
 class Side:
@@ -84,18 +84,13 @@ class Side:
         self.name = name
         self.place = place
         self.repaired = name != ALONE
-        script = NORMALIZE
-        if not self.repaired:
-            script = FLOOR
-        more = [place.asked.script] if place.asked.script else []
         # Numbers of streams are given once, so this names a folder, and gates.
         self._number = next(place.numbers)
         folder = place.folder / f"mitmdump-{self._number}"
         mode = f"reverse:http://{LOOPBACK}:{place.provider.ports['port']}"
         stores = {"save_stream_file": os.devnull} if name == STORED else {}
-        self.proxy = Mitmdump(
-            folder, [mode], [script, *more], stores, has_control=False
-        )
+        scripts = [NORMALIZE if self.repaired else FLOOR, *place.scripts]
+        self.proxy = Mitmdump(folder, [mode], scripts, stores, has_control=False)
 
     async def __aenter__(self) -> Self:
         self.proxy.__enter__()

@@ -113,8 +113,6 @@ async def _cost(side: Side, how: str, clients: Sequence[Client]) -> None:
             how,
             (taken, later_taken),
             (grown, later_grown),
-            (seconds, 2 * seconds),
-            len(clients),
         )
     )
 
@@ -135,11 +133,8 @@ async def _feel(side: Side) -> None:
         Felt(
             side.name,
             when,
-            count,
-            asked.slow if at else 0,
             seconds_at(late, 0.5),
             seconds_at(late, 0.99),
-            late.most / 1000,
         )
-        for at, (when, late) in enumerate(zip(WHEN, others.late, strict=True))
+        for when, late in zip(WHEN, others.late, strict=True)
     ]

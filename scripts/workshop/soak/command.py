@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -31,6 +31,8 @@ from workshop.traffic.process import (
 )
 
 FILES = 4000
+CLIENTS = 24
+"""Sessions at once, of up to eight streams."""
 SAMPLES = 1.0
 """Seconds between two samples of the memory."""
 SHOWN = 1500
@@ -53,18 +55,14 @@ class Asked(NamedTuple):
     Attributes:
         seed: Of the dice.
         seconds: How long sessions begin.
-        clients: Sessions at once.
         sessions: How many sessions instead of a time; None for a time.
         only: One session that is to run alone; None for all.
-        script: One more script for mitmdump to load; None for none.
     """
 
     seed: int
     seconds: float
-    clients: int
     sessions: int | None = None
     only: int | None = None
-    script: Path | None = None
 
 
 class Judged(NamedTuple):
@@ -82,12 +80,14 @@ class Soak:
     Args:
         asked: What kind.
         say: Takes a line of progress.
+        scripts: More of them for mitmdump to load, after the addon.
     """
 
-    def __init__(self, asked: Asked, say: Say) -> None:
+    def __init__(self, asked: Asked, say: Say, scripts: Sequence[Path] = ()) -> None:
         self.figures = Figures(asked.seed)
         self._asked = asked
         self._say = say
+        self._scripts = scripts
         self._reloads: list[tuple[float, float]] = []
         self._judged: dict[int, Judged] = {}
         self._samples: list[Sample] = []
@@ -109,8 +109,7 @@ class Soak:
                 "ssl_verify_upstream_trusted_ca": str(ca),
             }
             modes = [f"reverse:http://127.0.0.1:{ports['plain']}", "regular"]
-            more = [self._asked.script] if self._asked.script else []
-            scripts = [addon / "normalize.py", *more]
+            scripts = [addon / "normalize.py", *self._scripts]
             proxy = Mitmdump(folder / "mitmdump", modes, scripts, options)
             with proxy:
                 records = Records(proxy.confdir / "normalize", KEY)
@@ -136,7 +135,7 @@ class Soak:
         watch = asyncio.create_task(self._watch(proxy, records))
         reloads = asyncio.create_task(self._reload(proxy, script))
         try:
-            workers = [self._work(numbers, places) for _ in range(self._asked.clients)]
+            workers = [self._work(numbers, places) for _ in range(CLIENTS)]
             await asyncio.gather(*workers)
         finally:
             for task in (watch, reloads):
@@ -284,13 +283,17 @@ class Soak:
         return any(start <= ended and began <= end for start, end in self._reloads)
 
 
-def run(asked: Asked) -> Figures:
+def run(asked: Asked, scripts: Sequence[Path] = ()) -> Figures:
     """Run a soak, printing the progress.
+
+    Args:
+        asked: What kind.
+        scripts: More of them for mitmdump to load, after the addon.
 
     Raises:
         ChildError: It could not be done.
     """
-    soak = Soak(asked, lambda text: print(text, flush=True))
+    soak = Soak(asked, lambda text: print(text, flush=True), scripts)
     with tempfile.TemporaryDirectory(prefix="llm_normalize-soak-") as name:
         asyncio.run(soak.run(Path(name)))
     return soak.figures

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
 
 from workshop.traffic.memory import MIB, Verdict
 
@@ -37,11 +36,6 @@ class Figures:
         """Whether nothing was wrong."""
         flat = self.memory is None or self.memory.flat
         return flat and not (self.wrong or self.mismatches)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it for a file."""
-        memory = self.memory and {**self.memory._asdict(), "text": str(self.memory)}
-        return {**vars(self), "memory": memory}
 
 
 def as_text(figures: Figures) -> str:

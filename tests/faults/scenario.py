@@ -1,4 +1,4 @@
-"""Answers of a provider that goes wrong, as data, and how each is played."""
+"""Answers of a provider that goes wrong, as data, and how each is run."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from faults.stage import ASKED, DUE, Stage, whole
+from faults.rig import ASKED, DUE, Rig, whole
 from support import Http2Client, Part, Script
 
 SEEN = threading.Event()
@@ -25,7 +25,7 @@ _END: dict[Ends, str] = {
 
 
 @dataclass(frozen=True)
-class Play:
+class Scenario:
     """One way in which a provider goes wrong, and what must come of it.
 
     Attributes:
@@ -50,84 +50,84 @@ class Play:
     counted: bool = True
 
 
-def refused(*parts: Part) -> Play:
-    """Return a play in which no answer begins."""
-    return Play(parts, ends="refused")
+def refused(*parts: Part) -> Scenario:
+    """Return a scenario in which no answer begins."""
+    return Scenario(parts, ends="refused")
 
 
-def broken(*parts: Part, events: int = 2, **more: Any) -> Play:
-    """Return a play that breaks off, some whole events having come."""
-    return Play(parts, whole(DUE[:events]), events=events, **more)
+def broken(*parts: Part, events: int = 2, **more: Any) -> Scenario:
+    """Return a scenario that breaks off, some whole events having come."""
+    return Scenario(parts, whole(DUE[:events]), events=events, **more)
 
 
-def complete(*parts: Part, events: int = 5, **more: Any) -> Play:
-    """Return a play in which all that is due comes, and ends well."""
-    return Play(parts, whole(DUE), "clean", events, **more)
+def complete(*parts: Part, events: int = 5, **more: Any) -> Scenario:
+    """Return a scenario in which all that is due comes, and ends well."""
+    return Scenario(parts, whole(DUE), "clean", events, **more)
 
 
-def act(stage: Stage, play: Play) -> None:
-    """Play it, with a bystander, and look at all that came of it."""
+def run(rig: Rig, scenario: Scenario) -> None:
+    """Let it happen beside a bystander, and check all that came of it."""
     seen = threading.Event()
-    parts = [seen if part is SEEN else part for part in play.parts]
-    script = stage.provider.script(*parts, framing="raw")
+    parts = [seen if part is SEEN else part for part in scenario.parts]
+    script = rig.provider.script(*parts, framing="raw")
     try:
-        with stage.bystander(bugs=play.bugs):
-            _watch(stage, play, script, seen)
-            _recorded(stage, play, script)
-            if play.says:
-                stage.mitmdump.wait_for(play.says)
+        with rig.bystander(bugs=scenario.bugs):
+            _watch(rig, scenario, script, seen)
+            _recorded(rig, scenario, script)
+            if scenario.says:
+                rig.mitmdump.wait_for(scenario.says)
     finally:
         seen.set()
 
 
-def _watch(stage: Stage, play: Play, script: Script, seen: threading.Event) -> None:
-    with stage.client() as client:
+def _watch(rig: Rig, scenario: Scenario, script: Script, seen: threading.Event) -> None:
+    with rig.client() as client:
         reply = client.post(script.path, ASKED)
-        if play.ends == "refused":
+        if scenario.ends == "refused":
             assert reply.status == 502
             assert reply.headers["content-type"] == "application/json"
             error = json.loads(reply.rest())["error"]
             assert error["type"] == "server_error"
             assert re.match(r"No answer from [\w.:]+: it ", error["message"])
             if reply.headers.get("connection") != "close":
-                _goes_on(stage, client, reply)
+                _goes_on(rig, client, reply)
             return
         assert reply.status == 200
-        if play.gets:
-            reply.until(play.first or play.gets)
+        if scenario.gets:
+            reply.until(scenario.first or scenario.gets)
         seen.set()
-        if play.ends == "open":
+        if scenario.ends == "open":
             client.socket.settimeout(0.3)
             try:
                 piece = reply.next_part()
             except TimeoutError:
-                assert reply.body == play.gets
+                assert reply.body == scenario.gets
             else:
                 raise AssertionError(f"more came: {piece!r}")
-        elif play.ends == "broken":
-            assert reply.broken() == play.gets
+        elif scenario.ends == "broken":
+            assert reply.broken() == scenario.gets
         else:
-            assert reply.rest() == play.gets
-            _goes_on(stage, client, reply)
+            assert reply.rest() == scenario.gets
+            _goes_on(rig, client, reply)
 
 
-def _goes_on(stage: Stage, client: Any, reply: Any) -> None:
+def _goes_on(rig: Rig, client: Any, reply: Any) -> None:
     """See that the connection of a clean answer serves another request."""
     if isinstance(client, Http2Client) or reply.framing != "close":
-        again = stage.provider.script(b"data: [DONE]\n\n")
+        again = rig.provider.script(b"data: [DONE]\n\n")
         assert client.post(again.path, ASKED).rest() == b"data: [DONE]\n\n"
 
 
-def _recorded(stage: Stage, play: Play, script: Script) -> None:
-    *pairs, flow = stage.mitmdump.records(script)
-    assert flow["end"] == _END[play.ends]
-    assert flow["status"] == (502 if play.ends == "refused" else 200)
-    assert flow["events"] == play.events
-    assert flow["bytes_out"] == (len(play.gets) if play.counted else 0)
+def _recorded(rig: Rig, scenario: Scenario, script: Script) -> None:
+    *pairs, flow = rig.mitmdump.records(script)
+    assert flow["end"] == _END[scenario.ends]
+    assert flow["status"] == (502 if scenario.ends == "refused" else 200)
+    assert flow["events"] == scenario.events
+    assert flow["bytes_out"] == (len(scenario.gets) if scenario.counted else 0)
     assert flow["changed"] == sum(pair["before"] is not None for pair in pairs)
     for pair in pairs:
         for text in pair["after"]:
-            assert text.encode() in play.gets, "the log has what the client has not"
+            assert text.encode() in scenario.gets, "the log has what the client has not"
 
 
 # -- the bytes of an HTTP/1 answer -----------------------------------------------------
@@ -140,12 +140,6 @@ def head(*fields: str, status: str = "200 OK") -> bytes:
 
 
 CHUNKED = head("transfer-encoding: chunked")
-END = b"0\r\n\r\n"
-
-
-def chunked(*pieces: bytes) -> bytes:
-    """Return *pieces*, an HTTP chunk each."""
-    return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
 
 
 def zipped(events: Sequence[bytes]) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""What every fault is played on: a provider, mitmdump, a client, and a bystander.
+"""What every fault happens to: a provider, mitmdump, a client, and a bystander.
 
 The bystander is another stream through the same mitmdump at the same time. It must not
 notice the fault, and afterwards a new request must work.
@@ -18,6 +18,7 @@ from support import (
     Provider,
     Script,
     connect,
+    tunnelled,
 )
 
 type Json = Any
@@ -56,8 +57,8 @@ def whole(events: Sequence[bytes]) -> bytes:
 
 
 @dataclass
-class Stage:
-    """Where a fault is played.
+class Rig:
+    """Where a fault happens.
 
     Attributes:
         mitmdump: The process.
@@ -79,11 +80,7 @@ class Stage:
         if not self.tunnelled:
             return Http1Client(connect(self.mitmdump.port))
         target = f"localhost:{self.provider.port}"
-        offer = [self.protocol]
-        ca = self.mitmdump.ca
-        tunnel = connect(self.mitmdump.port, tunnel=target, ca=ca, alpn=offer)
-        kind = Http2Client if self.protocol == HTTP2 else Http1Client
-        return kind(tunnel, target)
+        return tunnelled(self.mitmdump, target, self.protocol)
 
     def ask(self, script: Script, body: Json = ASKED) -> bytes:
         """Ask on a connection of its own, and return the whole body."""
@@ -104,7 +101,7 @@ class Stage:
             recorded: Whether the log can have it; not without a disk.
             bugs: How often mitmproxy's log tells of one; None for at least once.
         """
-        Stage.bystanders += 1
+        Rig.bystanders += 1
         begun = len(self.mitmdump.printed())
         gate = threading.Event()
         script = self.provider.script(*SENT[:2], gate, *SENT[2:])

@@ -1,4 +1,4 @@
-"""An MCP server with many tools, which agents start: `python lamps.py`."""
+"""An MCP server with many tools, which agents start: `python mcp_server.py`."""
 
 import json
 import sys
