@@ -15,9 +15,9 @@ import time
 from pathlib import Path
 
 PREFIX = "held until "
-streams = importlib.import_module("llm_normalize.exchange.delivery.answer_streams")
+running = importlib.import_module("llm_normalize.exchange.state.running_answer")
 whole = importlib.import_module("llm_normalize.exchange.delivery.buffered_answer")
-repair_body, slow_down = whole.repair_body, streams.slow_down
+repair_body, slow_down = whole.repair_body, running.slow_down
 files = {}  # by a client's id: that, and how often its provider was slowed down
 
 
@@ -58,7 +58,7 @@ def held_turn(client, at_end):
     return slow_down(client, at_held_end)
 
 
-whole.repair_body, streams.slow_down = held_body, held_turn
+whole.repair_body, running.slow_down = held_body, held_turn
 '''
 
 

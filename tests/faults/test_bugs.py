@@ -50,7 +50,9 @@ def fail(error):
 def models(values):
     for value in values:
         yield value
-        for holder in (value, *(getattr(value, at, None) for at in ("asked", "_asked"))):
+        state = getattr(value, "state", None)
+        every = [(value, "asked"), (value, "_asked"), (state, "asked")]
+        for holder in (value, *(getattr(each, at, None) for each, at in every)):
             yield getattr(holder, "model", "")
 
 
