@@ -11,7 +11,7 @@ from judge.strict import taken
 from llm_normalize.chat.chunks.chunk import LONG
 from llm_normalize.chat.state.declared_tools import Tools
 from llm_normalize.chat.state.stream_state import Asked, Seen
-from llm_normalize.chat.tool_calls.call_indexes import CallIndexes
+from llm_normalize.chat.tool_calls.open_calls import OpenCalls
 from llm_normalize.conformance import meaning_of_stream
 from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.repair.engine.body import repair_body
@@ -479,7 +479,7 @@ def test_what_is_held_is_sent_where_the_assembler_fails(
     early = calling({"index": 1, "id": "b", "function": {"arguments": "{}"}})
     pipeline = Pipeline(STREAM, FIXES)
     assert b"tool_calls" not in b"".join(pipeline.feed(wire([calling(), early])))
-    monkeypatch.setattr(CallIndexes, "place", fail)
+    monkeypatch.setattr(OpenCalls, "find", fail)
     out = b"".join(pipeline.feed(wire([calling(head(0))])))
     assert out == wire([early, calling(head(0))])
 

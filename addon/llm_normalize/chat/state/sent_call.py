@@ -38,6 +38,7 @@ class SentCall:
         custom: Whether it calls a custom tool, whose input is any text.
         more: Parts of its name that were sent later.
         is_hit: Whether a lost event may have had some of its arguments.
+        is_shared: Whether another call was sent under its index.
     """
 
     id: Json
@@ -47,6 +48,7 @@ class SentCall:
     custom: bool = False
     more: str = ""
     is_hit: bool = False
+    is_shared: bool = False
     room: int = field(default=0, compare=False)
     """Characters of its arguments that may still be stored: see `arguments`."""
     _parts: list[str] = field(default_factory=list, compare=False)
@@ -103,24 +105,31 @@ class SentCall:
         is_part = known + str(name) in tools.names or str(name).startswith(known)
         return self.length > 0 or not is_part
 
+    def is_other(self, fragment: Chunk, tools: Tools) -> bool:
+        """Tell whether *fragment* has a name, and says by its head that it is another call.
+
+        It has another id, or the name of another of the declared *tools*.
+        """
+        identity = brief(fragment.get("id"))
+        is_other = bool(identity) and identity != self.id
+        return bool(name_of(fragment)) and (
+            is_other or self.is_renamed(fragment, tools)
+        )
+
     def is_another(self, fragment: Chunk, tools: Tools = NONE) -> bool:
         """Tell whether *fragment* opens another call than this, under its index.
 
-        A fragment with a name does if it has another id or the name of another of the
-        declared *tools*, or if this call is complete and the fragment has another name,
-        or complete arguments.
+        A fragment with a name does if its head says so, or if this call is complete and
+        the fragment has another name, or complete arguments that are not these again.
         """
-        name, identity = brief(name_of(fragment)), brief(fragment.get("id"))
-        if not name:
-            return False
-        if (identity and identity != self.id) or self.is_renamed(fragment, tools):
+        if self.is_other(fragment, tools):
             return True
-        if not self.is_complete:
+        name, arguments = brief(name_of(fragment)), function(fragment).get("arguments")
+        if not (name and self.is_complete):
             return False
-        arguments = function(fragment).get("arguments")
         other = SentCall(None, name)
         other.add(arguments)
-        is_repeated = bool(identity) and self.has_sent(arguments or "")
+        is_repeated = bool(fragment.get("id")) and self.has_sent(arguments or "")
         is_renamed = bool(self.name) and name not in (self.name, self.full_name)
         return is_renamed or (other.is_complete and not is_repeated)
 
@@ -239,12 +248,9 @@ class SentCalls(dict[int, SentCall]):
         """The highest index; -1 without any."""
         self.plain = -1
         """The index of the call whose arguments are sent as received; -1 if of none."""
-        self._by_id: dict[str | None, list[int]] = {}
+        self.ids: set[str] = set()
+        """The ids of all of them."""
         self._own: set[int] | None = None  # the calls that a draft has copied
-
-    def where(self, identity: str) -> list[int]:
-        """Return the indexes of calls with this id, first opened first."""
-        return self._by_id.get(identity, [])
 
     def note(self, fragment: Chunk, room: int) -> bool:
         """Record a *fragment* as it is sent; tell whether it opens a call.
@@ -268,7 +274,7 @@ class SentCalls(dict[int, SentCall]):
             opened = self[at] = opened.copied()
         if identity and not opened.id:
             opened.id = identity
-            self._by_id.setdefault(identity, []).append(at)
+            self.ids.add(identity)
         is_more = opened.name and name and not is_new
         rest = opened.rest_of_name(name, NONE) if is_more else ""
         opened.more += rest if len(opened.more) < LONG else ""
@@ -282,5 +288,5 @@ class SentCalls(dict[int, SentCall]):
         made = SentCalls()
         made.update(self)
         made.last, made._own = self.last, set()
-        made._by_id = {key: [*each] for key, each in self._by_id.items()}
+        made.ids = {*self.ids}
         return made

@@ -40,13 +40,13 @@ from ...chat.chunks.chunk import (
     function,
     index_of,
     put_calls,
+    put_first,
 )
 from ...chat.chunks.chunk_split import part_calls
 from ...chat.state.sent_call import SentCall, SentCalls, brief
 from ...chat.state.stream_state import Asked, Seen
 from ...chat.tool_calls.blank_arguments import are_real, has_arguments_alone
-from ...chat.tool_calls.call_indexes import CallIndexes
-from ...chat.tool_calls.call_records import CallRecords, Place
+from ...chat.tool_calls.open_calls import OpenCall, OpenCalls, Place
 from ...chat.tool_calls.sent_arguments import SentArguments
 from ...chat.tool_calls.unnamed_calls import Unnamed
 from ..fix import HoldingFix
@@ -83,11 +83,11 @@ class AssembledCalls(HoldingFix):
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
         self._tools = asked.declared
-        self._records = CallRecords()
-        self._indexes = CallIndexes(self._records, self._tools)
-        self._unnamed = Unnamed(self._records, self._tools)
-        self._arguments = SentArguments(self._records, self._tools)
+        self._open = OpenCalls(self._tools)
+        self._unnamed = Unnamed(self._open)
+        self._arguments = SentArguments(self._open)
         self._frame: Chunk = {}  # of what is held
+        self._call: OpenCall | None = None  # of the last fragment
         # Of the chunk at hand:
         self._found: set[str] = set()
         self._drafts: dict[int, SentCalls] = {}
@@ -101,7 +101,7 @@ class AssembledCalls(HoldingFix):
     @property
     def waiting(self) -> object:
         """Which calls have no name yet; None if none waits."""
-        return self._unnamed.waiting
+        return self._unnamed.waiting or None
 
     # -- what arrives --------------------------------------------------------------
 
@@ -142,16 +142,11 @@ class AssembledCalls(HoldingFix):
         They do not while it is the only one at hand, nothing waits for a name, and it is
         sent as received.
         """
-        sent, at = self._calls(index), index_of(found[0])
-        record = self._records.get((index, at))
-        is_plain = (
-            record is not None
-            and record.is_plain
-            and record.given == record.ours == at
-            and self._unnamed.waiting is None
-        )
+        call, at = self._call, index_of(found[0])
+        is_plain = call is not None and call.is_plain and call.at == at
         is_alone = is_sent and len(found) == 1 and self._found <= {_HEAD}
-        sent.plain = at if is_plain and is_alone else -1
+        is_settled = is_plain and is_alone and not self._unnamed.waiting
+        self._calls(index).plain = at if is_settled else -1
 
     def _repair(self, name: str, repair: Callable[..., bool], *given: Any) -> bool:
         """Apply *repair* if the fix *name* is on; tell whether it changed anything."""
@@ -176,50 +171,60 @@ class AssembledCalls(HoldingFix):
             draft = self._drafts[index] = self._calls(index).draft()
         return draft
 
-    def _fragments(self, index: int, call: Chunk) -> list[Chunk]:
-        """The fragments to send of choice *index* for the fragment *call*."""
-        self._repair(_MISSING, self._indexes.assign, index, call, self._calls(index))
-        due: Chunk | None = call
+    def _fragments(self, index: int, fragment: Chunk) -> list[Chunk]:
+        """The fragments to send of choice *index* for *fragment*."""
+        counts, moves = _MISSING in self.on, _WRONG in self.on
+        meant, sent = self._unwrapped(fragment), self._calls(index)
+        base = self._open.find(index, meant, sent, counts=counts, moves=moves)
+        self._repair(_MISSING, _put_index, fragment, base.number)
+        due: Chunk | None = fragment
         if _LATE in self.on:
-            due = self._named(index, call)
-            if due != call:
+            due = self._unnamed.take(base, fragment, self.seen.n)
+            if due != fragment:
                 self._found.add(_LATE)
             if too_much := self._unnamed.overflow(self.seen.n):
                 self._first += self._released(too_much)
-        return [] if due is None else self._named_fragments(index, due)
+        self._call = call = base.turn or base
+        return [] if due is None else self._named_fragments(call, due)
 
-    def _named(self, index: int, call: Chunk) -> Chunk | None:
-        if call.get("name") and not call.get("function"):
-            return call  # it has one, if not in its place
-        identity = brief(call.get("id"))
-        known = self._calls(index).where(identity) if identity else ()
-        return self._unnamed.take(index, call, self.seen.n, opened=bool(known))
+    def _unwrapped(self, fragment: Chunk) -> Chunk:
+        """*fragment* with the declared name in its own, which may be a part of one."""
+        inner = dict(function(fragment))
+        is_wrapped = _WRAPPED in self.on and self._tools.unwrap(inner)
+        return {**fragment, "function": inner} if is_wrapped else fragment
 
-    def _named_fragments(self, index: int, call: Chunk) -> list[Chunk]:
-        """The fragments to send for *call*, which waits for no name."""
-        sent, repair = self._calls(index), self._repair
-        repair(_WRAPPED, self._tools.unwrap, function(call))
-        repair(_WRONG, self._indexes.place, index, call, sent)
-        place = index, index_of(call)
+    def _named_fragments(self, call: OpenCall, fragment: Chunk) -> list[Chunk]:
+        """The fragments to send for the *fragment* of a *call*, which waits for no name."""
+        sent, repair = self._calls(call.choice), self._repair
+        repair(_WRAPPED, self._tools.unwrap, function(fragment))
+        if not call.is_tracked:
+            return [fragment]
+        is_new = call.opened(sent) is None
+        if isinstance(fragment.get("index"), int):
+            repair(_WRONG, call.place, fragment, sent)
+        place = call.choice, index_of(fragment)
+        call.at = place[1] if call.at is None else call.at
         opened = sent.get(place[1])
-        repair(_ID, self._rename, call, place, sent)
-        if repair(_REPEATED, _is_repeated, opened, call):
+        if is_new and opened:
+            opened.is_shared = True
+        repair(_ID, self._rename, fragment, place, sent)
+        if repair(_REPEATED, _is_repeated, opened, fragment):
             return []
-        if _HEAD in self.on and opened is not None and not self._adds(call, opened):
+        if _HEAD in self.on and opened and not self._adds(fragment, opened):
             return []
-        if self.seen.blank == place and not self._is_after_blank(call, place, sent):
+        if self.seen.blank == place and not self._is_after_blank(fragment, place, sent):
             return []
         if _PARTS not in self.on:
-            return [call]
-        found = self._arguments.fragments(index, call, sent, self.seen.n)
-        if found != [call]:
+            return [fragment]
+        found = self._arguments.fragments(call, fragment, sent, self.seen.n)
+        if found != [fragment]:
             self._found.add(_PARTS)
         return found
 
     def _rename(self, call: Chunk, place: Place, sent: SentCalls) -> bool:
         """Give *call* an id of its own if it opens, or goes on, with that of another."""
         identity, opened = call.get("id"), sent.get(place[1])
-        if not (isinstance(identity, str) and identity and sent.where(brief(identity))):
+        if not (isinstance(identity, str) and identity and brief(identity) in sent.ids):
             return False
         own = self.asked.make_id("call_", *place)
         is_taken = opened.id == own if opened else bool(function(call).get("name"))
@@ -279,20 +284,20 @@ class AssembledCalls(HoldingFix):
         released = self._unnamed.release(indexes, self.seen.n)
         self.seen.unnamed = self._unnamed.choices
         parts = [] if self.seen.holes else self._released(released)
-        for (index, at), text in self._arguments.release(indexes, self._calls):
+        for call, text in self._arguments.release(indexes, self._calls):
             self._found.add(_PARTS)
-            more = {"index": at, "function": {"arguments": text}}
-            parts += _alone(self._frame, index, [more])
+            more = {"index": call.at, "function": {"arguments": text}}
+            parts += _alone(self._frame, call.choice, [more])
         return parts
 
-    def _released(self, due: list[tuple[int, Chunk]]) -> list[Chunk]:
-        """Return chunks with the calls *due*, which have waited for a name."""
+    def _released(self, due: list[tuple[OpenCall, Chunk]]) -> list[Chunk]:
+        """Return chunks with what has waited for a name, and is *due* now."""
         parts: list[Chunk] = []
-        for index, call in due:
+        for call, held in due:
             self._found.add(_LATE)
-            draft = self._draft(index)
-            if fragments := self._named_fragments(index, call):
-                parts += _alone(self._frame, index, fragments)
+            draft = self._draft(call.choice)
+            if fragments := self._named_fragments(call, held):
+                parts += _alone(self._frame, call.choice, fragments)
             for each in fragments:
                 draft.note(each, self.seen.room)
         return parts
@@ -301,7 +306,7 @@ class AssembledCalls(HoldingFix):
         """Hold what was held before the event."""
         for choice in self.seen.choices.values():
             choice.calls.plain = -1
-        if self._records.undo(n):
+        if self._open.undo(n):
             self._unnamed.undo(n)
 
 
@@ -318,3 +323,10 @@ def _is_repeated(opened: SentCall | None, call: Chunk) -> bool:
     if not isinstance(arguments, str) or arguments[:1] + arguments[-1:] != "{}":
         return False
     return opened.has_arguments(arguments)
+
+
+def _put_index(fragment: Chunk, at: int) -> bool:
+    """Give *fragment* the index *at*; tell whether it had another, or none."""
+    is_other = bool(fragment.get("index") != at)
+    put_first(fragment, "index", at)
+    return is_other
