@@ -105,31 +105,24 @@ class SentCall:
         is_part = known + str(name) in tools.names or str(name).startswith(known)
         return self.length > 0 or not is_part
 
-    def is_other(self, fragment: Chunk, tools: Tools) -> bool:
-        """Tell whether *fragment* has a name, and says by its head that it is another call.
-
-        It has another id, or the name of another of the declared *tools*.
-        """
-        identity = brief(fragment.get("id"))
-        is_other = bool(identity) and identity != self.id
-        return bool(name_of(fragment)) and (
-            is_other or self.is_renamed(fragment, tools)
-        )
-
     def is_another(self, fragment: Chunk, tools: Tools = NONE) -> bool:
-        """Tell whether *fragment* opens another call than this, under its index.
+        """Tell whether *fragment* opens another call than this.
 
-        A fragment with a name does if its head says so, or if this call is complete and
-        the fragment has another name, or complete arguments that are not these again.
+        A fragment with a name does if it has another id or the name of another of the
+        declared *tools*, or if this call is complete and the fragment has another name,
+        or complete arguments that are not these again.
         """
-        if self.is_other(fragment, tools):
-            return True
-        name, arguments = brief(name_of(fragment)), function(fragment).get("arguments")
-        if not (name and self.is_complete):
+        name, identity = brief(name_of(fragment)), brief(fragment.get("id"))
+        if not name:
             return False
+        if (identity and identity != self.id) or self.is_renamed(fragment, tools):
+            return True
+        if not self.is_complete:
+            return False
+        arguments = function(fragment).get("arguments")
         other = SentCall(None, name)
         other.add(arguments)
-        is_repeated = bool(fragment.get("id")) and self.has_sent(arguments or "")
+        is_repeated = bool(identity) and self.has_sent(arguments or "")
         is_renamed = bool(self.name) and name not in (self.name, self.full_name)
         return is_renamed or (other.is_complete and not is_repeated)
 

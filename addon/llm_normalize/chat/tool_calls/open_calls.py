@@ -152,16 +152,18 @@ class OpenCalls:
             base = self._counted(choice, fragment, sent)
         found = last = base.turn or base
         known = self._ids.get((choice, identity)) if identity else None
-        goes_on = last.opened(sent) or not (is_named or last.has_name(sent))
+        opened, is_open = known and known.opened(sent), last.opened(sent) is not None
         if known is None or identity == last.id:
             pass
         elif known.held.fragment:
-            is_other = last.held.fragment and last.id and is_named
-            found = last if is_other else known
-        elif goes_on and known.id == identity and known.opened(sent):
-            found = known if moves else last
-            found.is_named = True
-        if self._opens_another(found, fragment, sent, moves=moves):
+            is_apart = known.has_name(sent) or (last.held.fragment and last.id)
+            found = last if (is_apart if is_named else is_open) else known
+        elif opened and known.id == identity:
+            is_new = opened.is_complete or is_named or last.has_name(sent)
+            if is_open or last.id or not is_new:
+                found = known if moves else last
+                found.is_named = True
+        if self._opens_another(found, fragment, sent):
             found = self.new(choice, base.number, is_counted=base.is_counted)
         base.turn = found
         counted = self._last.get(choice)
@@ -208,20 +210,12 @@ class OpenCalls:
             return known
         return self._numbered(choice, sent.last + 1, is_counted=True)
 
-    def _opens_another(
-        self, call: OpenCall, fragment: Chunk, sent: SentCalls, *, moves: bool = True
-    ) -> bool:
-        """Tell whether *fragment* opens another call than *call*.
-
-        Without *moves* only one whose head says so does.
-        """
+    def _opens_another(self, call: OpenCall, fragment: Chunk, sent: SentCalls) -> bool:
+        """Tell whether *fragment* opens another call than *call*."""
         opened = call.opened(sent)
-        if opened is None:
-            return False
-        if call.id and call.id == brief(fragment.get("id")):
+        if opened and call.id and call.id == brief(fragment.get("id")):
             fragment = fragment | {"id": opened.id}  # it may be made up
-        is_another = opened.is_another if moves else opened.is_other
-        return is_another(fragment, self.tools)
+        return opened is not None and opened.is_another(fragment, self.tools)
 
     # -- what is held --------------------------------------------------------------
 

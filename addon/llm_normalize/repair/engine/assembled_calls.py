@@ -199,14 +199,12 @@ class AssembledCalls(HoldingFix):
         repair(_WRAPPED, self._tools.unwrap, function(fragment))
         if not call.is_tracked:
             return [fragment]
-        is_new = call.opened(sent) is None
         if isinstance(fragment.get("index"), int):
             repair(_WRONG, call.place, fragment, sent)
-        place = call.choice, index_of(fragment)
+        opened, place = call.opened(sent), (call.choice, index_of(fragment))
+        if opened is None and place[1] in sent:
+            sent[place[1]].is_shared = True
         call.at = place[1] if call.at is None else call.at
-        opened = sent.get(place[1])
-        if is_new and opened:
-            opened.is_shared = True
         repair(_ID, self._rename, fragment, place, sent)
         if repair(_REPEATED, _is_repeated, opened, fragment):
             return []
@@ -234,9 +232,7 @@ class AssembledCalls(HoldingFix):
 
     def _adds(self, call: Chunk, opened: SentCall) -> bool:
         """Leave what *call* adds to the call that was *opened*; tell whether it adds any."""
-        if not isinstance(call.get("index"), int) or opened.is_another(
-            call, self._tools
-        ):
+        if not isinstance(call.get("index"), int):
             return True
         inner = function(call)
         given = inner.get("name")
