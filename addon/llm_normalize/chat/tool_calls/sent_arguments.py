@@ -118,14 +118,11 @@ class SentArguments:
         """
         found = []
         for call in self._calls.all:
-            waiting = call.held.part
-            if not waiting.text or waiting.encoded:
-                continue
-            if choices is None or call.choice in choices:
+            part, is_due = call.held.part, choices is None or call.choice in choices
+            if is_due and part.text and not part.encoded:
                 opened = call.opened(calls_of(call.choice))
                 before = opened.arguments if opened else None
-                due = flush_held(before, waiting.text) if before else waiting.text
-                if due:
+                if due := flush_held(before, part.text) if before else part.text:
                     self._calls.hold(call, None, part=NOTHING)
                     found.append((call, due))
         return found

@@ -69,7 +69,9 @@ class Unnamed:
         return None
 
     def _pop(self, call: OpenCall, n: int | None) -> Chunk:
+        """Return what was held of *call*, which waits no more: see `OpenCalls.hold`."""
         del self.waiting[call]
+        call.is_named = True
         held = call.held.fragment or {}
         self._size -= _size(held)
         self._calls.hold(call, n, fragment=None)
@@ -77,7 +79,8 @@ class Unnamed:
 
     def overflow(self, n: int) -> list[tuple[OpenCall, Chunk]]:
         """Return all that waits where it is too much, at event *n*."""
-        return self._give_up([*self.waiting], n) if self._size > _LIMIT else []
+        due = [*self.waiting] if self._size > _LIMIT else []
+        return [(call, self._pop(call, n)) for call in due]
 
     def settle(self) -> None:
         """Note that the stream ends, and no finish is to be repeated."""
@@ -93,14 +96,7 @@ class Unnamed:
             for call, since in self.waiting.items()
             if ended is None or (call.choice in ended and since < n)
         ]
-        return self._give_up(due, None)
-
-    def _give_up(
-        self, due: list[OpenCall], n: int | None
-    ) -> list[tuple[OpenCall, Chunk]]:
-        for call in due:
-            call.is_named = True
-        return [(call, self._pop(call, n)) for call in due]
+        return [(call, self._pop(call, None)) for call in due]
 
     def undo(self, n: int) -> None:
         """Note what waits again, for event *n* passes unchanged."""

@@ -23,8 +23,9 @@ fix is on, and else the fragment goes on as it is.
 | open | arguments that may be that | held until it is clear | the same |
 | complete | another object | sent as a call of its own | the same |
 
-"New", "open" and "complete" are what `Seen` says of what was sent; of a chunk with several
-fragments, those before count as sent too.
+Which call a fragment belongs to is found once, in `OpenCalls`; "new", "open" and "complete"
+are what `Seen` says of what was sent of it. Of a chunk with several fragments, those before
+count as sent too.
 """
 
 from collections.abc import Callable
