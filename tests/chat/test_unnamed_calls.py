@@ -17,7 +17,7 @@ class Waiting:
         self.unnamed = Unnamed(self.calls)
 
     def take(self, call: Chunk, n: int) -> Chunk | None:
-        base = self.calls.find(0, call, SentCalls(), counts=True, moves=True)
+        base = self.calls.find(0, call, SentCalls(), moves=True)
         return self.unnamed.take(base, call, n)
 
     def overflow(self, n: int) -> list[Chunk]:

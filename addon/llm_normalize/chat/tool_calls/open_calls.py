@@ -8,7 +8,7 @@ an index, to that with its id, or to the last one; then to another, if its id sa
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..chunks.chunk import Chunk, function, given_index, index_of, name_of
+from ..chunks.chunk import Chunk, function, given_index, name_of
 from ..state.declared_tools import Tools
 from ..state.repeated_arguments import NOTHING, Waiting
 from ..state.sent_call import SentCall, SentCalls, brief
@@ -96,10 +96,10 @@ class OpenCalls:
     def __init__(self, tools: Tools) -> None:
         self.tools = tools
         self.all: list[OpenCall] = []
-        self._received: dict[Place, OpenCall] = {}  # the last under a provider's index
-        self._numbers: dict[Place, OpenCall] = {}  # the first of a number
-        self._ids: dict[tuple[int, str], OpenCall] = {}  # the last with an id
-        self._last: dict[int, OpenCall] = {}  # what goes on without index and id
+        self._received: dict[Place, OpenCall] = {}  # the first at a provider's index
+        self._numbers: dict[Place, OpenCall] = {}  # the first of each number
+        self._ids: dict[tuple[int, str], OpenCall] = {}  # the last with each id
+        self._last: dict[int, OpenCall] = {}  # what goes on without an index and an id
         self._n = -1  # the event of the changes that can be undone
         self._before: dict[OpenCall, Held] = {}
 
@@ -127,13 +127,7 @@ class OpenCalls:
     # -- which call a fragment belongs to ------------------------------------------
 
     def find(
-        self,
-        choice: int,
-        fragment: Chunk,
-        sent: SentCalls,
-        *,
-        counts: bool,
-        moves: bool,
+        self, choice: int, fragment: Chunk, sent: SentCalls, *, moves: bool
     ) -> OpenCall:
         """Return the call with the index of a *fragment*, whose `turn` is its call.
 
@@ -141,28 +135,22 @@ class OpenCalls:
             choice: Its choice.
             fragment: The fragment.
             sent: The calls that the choice has sent.
-            counts: Whether calls without an index are counted; else they have index 0.
             moves: Whether calls may be sent under another index than the provider's.
         """
-        identity, is_named = brief(fragment.get("id")), bool(name_of(fragment))
-        theirs = given_index(fragment) if counts else index_of(fragment)
-        if theirs is not None and (theirs >= 0 or not counts):
-            base = self._given((choice, theirs), fragment, sent)
-        else:
+        identity, theirs = brief(fragment.get("id")), given_index(fragment)
+        if theirs is None or theirs < 0:
             base = self._counted(choice, fragment, sent)
+        else:
+            base = self._given((choice, theirs), fragment, sent)
         found = last = base.turn or base
-        known = self._ids.get((choice, identity)) if identity else None
-        opened, is_open = known and known.opened(sent), last.opened(sent) is not None
-        if known is None or identity == last.id:
-            pass
-        elif known.held.fragment:
-            is_apart = known.has_name(sent) or (last.held.fragment and last.id)
-            found = last if (is_apart if is_named else is_open) else known
-        elif opened and known.id == identity:
-            is_new = opened.is_complete or is_named or last.has_name(sent)
-            if is_open or last.id or not is_new:
-                found = known if moves else last
-                found.is_named = True
+        known = self._ids.get((choice, identity))
+        if known and identity != last.id and self._is_of(known, last, fragment, sent):
+            if moves or known.held.fragment:
+                found = known
+            else:
+                last.is_named = (
+                    True  # it waits for no name: a part of that call was sent
+                )
         if self._opens_another(found, fragment, sent):
             found = self.new(choice, base.number, is_counted=base.is_counted)
         base.turn = found
@@ -175,6 +163,24 @@ class OpenCalls:
         if found.opened(sent) is None:
             found.id = found.id or identity
         return base
+
+    def _is_of(
+        self, known: OpenCall, last: OpenCall, fragment: Chunk, sent: SentCalls
+    ) -> bool:
+        """Tell whether *fragment*, with the id of the call *known*, is a part of that.
+
+        Else it is of the *last* call under its index, or opens one: all calls may have one
+        id. Nothing goes on with a call that is complete.
+        """
+        is_named, is_open = bool(name_of(fragment)), last.opened(sent) is not None
+        if known.held.fragment:
+            is_apart = known.has_name(sent) or (last.held.fragment and last.id)
+            return not (is_apart if is_named else is_open)
+        opened = known.opened(sent)
+        if opened is None or known.id != brief(fragment.get("id")):
+            return False
+        is_new = opened.is_complete or is_named or last.has_name(sent)
+        return bool(is_open or last.id or not is_new)
 
     def _given(self, place: Place, fragment: Chunk, sent: SentCalls) -> OpenCall:
         """Return the call at an index of the provider's.

@@ -88,11 +88,11 @@ class AssembledCalls(HoldingFix):
         self._unnamed = Unnamed(self._open)
         self._arguments = SentArguments(self._open)
         self._frame: Chunk = {}  # of what is held
-        self._call: OpenCall | None = None  # of the last fragment
         # Of the chunk at hand:
         self._found: set[str] = set()
         self._drafts: dict[int, SentCalls] = {}
         self._first: list[Chunk] = []  # what is sent before it
+        self._touched: list[OpenCall] = []
 
     @property
     def repaired(self) -> list[str]:
@@ -143,8 +143,8 @@ class AssembledCalls(HoldingFix):
         They do not while it is the only one at hand, nothing waits for a name, and it is
         sent as received.
         """
-        call, at = self._call, index_of(found[0])
-        is_plain = call is not None and call.is_plain and call.at == at
+        call, at = self._touched[-1], index_of(found[0])
+        is_plain = call.is_plain and call.at == at
         is_alone = is_sent and len(found) == 1 and self._found <= {_HEAD}
         is_settled = is_plain and is_alone and not self._unnamed.waiting
         self._calls(index).plain = at if is_settled else -1
@@ -159,7 +159,7 @@ class AssembledCalls(HoldingFix):
     def _begin(self) -> None:
         self._found.clear()
         self._drafts.clear()
-        self._first = []
+        self._first, self._touched = [], []
 
     def _calls(self, index: int) -> SentCalls:
         """Return the calls that choice *index* has sent, with those of the chunk at hand."""
@@ -174,9 +174,8 @@ class AssembledCalls(HoldingFix):
 
     def _fragments(self, index: int, fragment: Chunk) -> list[Chunk]:
         """The fragments to send of choice *index* for *fragment*."""
-        counts, moves = _MISSING in self.on, _WRONG in self.on
         meant, sent = self._unwrapped(fragment), self._calls(index)
-        base = self._open.find(index, meant, sent, counts=counts, moves=moves)
+        base = self._open.find(index, meant, sent, moves=_WRONG in self.on)
         self._repair(_MISSING, _put_index, fragment, base.number)
         due: Chunk | None = fragment
         if _LATE in self.on:
@@ -185,7 +184,8 @@ class AssembledCalls(HoldingFix):
                 self._found.add(_LATE)
             if too_much := self._unnamed.overflow(self.seen.n):
                 self._first += self._released(too_much)
-        self._call = call = base.turn or base
+        call = base.turn or base
+        self._touched.append(call)
         return [] if due is None else self._named_fragments(call, due)
 
     def _unwrapped(self, fragment: Chunk) -> Chunk:
@@ -300,11 +300,15 @@ class AssembledCalls(HoldingFix):
         return parts
 
     def undo(self, n: int) -> None:
-        """Hold what was held before the event."""
+        """Hold what was held before the event; other calls in it are sent as received."""
         for choice in self.seen.choices.values():
             choice.calls.plain = -1
         if self._open.undo(n):
             self._unnamed.undo(n)
+        for call in self._touched:
+            sent = self.seen.choice(call.choice).calls
+            if not (call.held.fragment or call.opened(sent)):
+                call.at, call.is_named = call.number, True
 
 
 def _alone(frame: Chunk, index: int, fragments: list[Chunk]) -> list[Chunk]:
