@@ -473,10 +473,11 @@ def test_whole_call_with_other_arguments_under_one_id_is_a_call_of_its_own() -> 
     [
         # The second name in parts, under the index of the first.
         [named(*A), named("read_", id="b"), named(None, B[1]), named("file")],
-        # All calls have one id: the second name in parts; so are both; the second is late.
+        # All calls have one id: the second name in parts; so are both; that is late; so are both.
         [named(*A, **SAME), named("read_", **SECOND), named("file", B[1], index=1)],
         [named("get_t", **SAME), named("read", **SECOND), named("ime", A[1]), named("_file", B[1], index=1)],
         [named(*A, **SAME), named(None, **SECOND), named(None, '{"b"', index=1), named(B[0], ":2}", index=1)],
+        [named(None, **SAME), named(None, **SECOND), named(*A), named(None, '{"b"', index=1), named(B[0], ":2}", index=1)],
     ],
 )  # fmt: skip
 def test_a_call_whose_name_is_late_is_not_mixed_with_the_one_before(

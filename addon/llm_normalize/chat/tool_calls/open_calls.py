@@ -68,6 +68,11 @@ class OpenCall:
         """What was *sent* of it; None before its first fragment was."""
         return None if self.at is None else sent.get(self.at)
 
+    def is_complete(self, sent: SentCalls) -> bool:
+        """Tell whether all of it was *sent*, as far as its arguments say."""
+        opened = self.opened(sent)
+        return opened is not None and opened.is_complete
+
     def has_name(self, sent: SentCalls) -> bool:
         """Tell whether a part of its name was *sent*, or is held."""
         opened = self.opened(sent)
@@ -142,7 +147,10 @@ class OpenCalls:
             base = self._counted(choice, fragment, sent)
         else:
             base = self._given((choice, theirs), fragment, sent)
-        found = last = base.turn or base
+        last = base.turn or base
+        if base.at is None and last.is_complete(sent):
+            last = base  # that call is over
+        found = last
         known = self._ids.get((choice, identity))
         if known and identity != last.id and self._is_of(known, last, fragment, sent):
             if moves or known.held.fragment:
@@ -170,16 +178,16 @@ class OpenCalls:
         """Tell whether *fragment*, with the id of the call *known*, is a part of that.
 
         Else it is of the *last* call under its index, or opens one: all calls may have one
-        id. Nothing goes on with a call that is complete.
+        id. A call that is complete only has its arguments again.
         """
         is_named, is_open = bool(name_of(fragment)), last.opened(sent) is not None
         if known.held.fragment:
             is_apart = known.has_name(sent) or (last.held.fragment and last.id)
             return not (is_apart if is_named else is_open)
-        opened = known.opened(sent)
-        if opened is None or known.id != brief(fragment.get("id")):
+        if not known.opened(sent) or known.id != brief(fragment.get("id")):
             return False
-        is_new = opened.is_complete or is_named or last.has_name(sent)
+        is_head = known.is_complete(sent) and not function(fragment).get("arguments")
+        is_new = is_head or is_named or last.has_name(sent)
         return bool(is_open or last.id or not is_new)
 
     def _given(self, place: Place, fragment: Chunk, sent: SentCalls) -> OpenCall:

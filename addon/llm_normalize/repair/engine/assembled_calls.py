@@ -305,9 +305,9 @@ class AssembledCalls(HoldingFix):
             choice.calls.plain = -1
         if self._open.undo(n):
             self._unnamed.undo(n)
+        self._drafts.clear()
         for call in self._touched:
-            sent = self.seen.choice(call.choice).calls
-            if not (call.held.fragment or call.opened(sent)):
+            if not (call.held.fragment or call.opened(self._calls(call.choice))):
                 call.at, call.is_named = call.number, True
 
 
