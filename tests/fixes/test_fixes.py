@@ -11,6 +11,7 @@ from judge.strict import taken
 from llm_normalize.chat.chunks.chunk import LONG, Chunk
 from llm_normalize.chat.state.declared_tools import Tools
 from llm_normalize.chat.state.stream_state import Asked, Seen
+from llm_normalize.chat.tool_calls import open_calls
 from llm_normalize.chat.tool_calls.open_calls import OpenCalls
 from llm_normalize.conformance import meaning_of_stream
 from llm_normalize.fixes import EVERY_FIX, FIXES
@@ -484,6 +485,17 @@ def test_a_call_whose_name_is_late_is_not_mixed_with_the_one_before(
     fragments: list[Any],
 ) -> None:
     assert calls_of(*fragments) == [A, B]
+
+
+def test_calls_beyond_those_that_are_remembered_pass_as_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(open_calls, "MAX_TRACKED", 2)
+    sent = [calling(named("get", index=2 * at, id=f"call_{at}")) for at in range(4)]
+    more = calling(rest(6, '{"a"'))  # nothing waits for a name, either
+    out = repaired(wire([*sent, more]), WITH_TOOLS, ended=False)
+    found = re.findall(rb'"tool_calls":\[{"index":(\d)', out)
+    assert [int(at) for at in found] == [0, 1, 4, 6, 6]
 
 
 def test_a_call_whose_head_passes_as_received_goes_on_under_that_index() -> None:

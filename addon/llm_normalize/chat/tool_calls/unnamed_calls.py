@@ -45,7 +45,7 @@ class Unnamed:
         is_custom = "custom" in fragment and not (name or held)
         is_flat = fragment.get("name") and not fragment.get("function")
         is_other = fragment.get("type") not in (None, "", "function") or is_custom
-        is_past = call.is_named and not (name and held)
+        is_past = not call.is_tracked or (call.is_named and not (name and held))
         if is_other or is_flat or is_past:  # another kind has no such name
             call.is_named = True
             return fragment
