@@ -8,10 +8,11 @@ import pytest
 
 from each_case import each_case
 from judge.strict import taken
-from llm_normalize.chat.chunks.chunk import LONG
+from llm_normalize.chat.chunks.chunk import LONG, Chunk
 from llm_normalize.chat.state.declared_tools import Tools
 from llm_normalize.chat.state.stream_state import Asked, Seen
-from llm_normalize.chat.tool_calls.call_indexes import CallIndexes
+from llm_normalize.chat.tool_calls import open_calls
+from llm_normalize.chat.tool_calls.open_calls import OpenCalls
 from llm_normalize.conformance import meaning_of_stream
 from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.repair.engine.body import repair_body
@@ -28,6 +29,7 @@ from llm_normalize.repair.fix import (
     rest,
     wire,
 )
+from llm_normalize.repair.look import Finding
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.json_text import dumps
 from llm_normalize.wire.sse import encode
@@ -396,6 +398,7 @@ def calls_of(*fragments: Any, asked: Asked = WITH_TOOLS) -> list[tuple[str, str]
 
 A, B = ("get_time", '{"a":1}'), ("read_file", '{"b":2}')
 SAME: Any = {"id": "call_0"}
+SECOND: Any = {**SAME, "index": 1}
 
 
 @pytest.mark.parametrize(
@@ -466,6 +469,48 @@ def test_whole_call_with_other_arguments_under_one_id_is_a_call_of_its_own() -> 
     assert calls_of(*again, named(*second, **SAME)) == [first, second]
 
 
+@pytest.mark.parametrize(
+    "fragments",
+    [
+        # The second name in parts, under the index of the first.
+        [named(*A), named("read_", id="b"), named(None, B[1]), named("file")],
+        # All calls have one id: the second name in parts; so are both; that is late; so are both.
+        [named(*A, **SAME), named("read_", **SECOND), named("file", B[1], index=1)],
+        [named("get_t", **SAME), named("read", **SECOND), named("ime", A[1]), named("_file", B[1], index=1)],
+        [named(*A, **SAME), named(None, **SECOND), named(None, '{"b"', index=1), named(B[0], ":2}", index=1)],
+        [named(None, **SAME), named(None, **SECOND), named(*A), named(None, '{"b"', index=1), named(B[0], ":2}", index=1)],
+    ],
+)  # fmt: skip
+def test_a_call_whose_name_is_late_is_not_mixed_with_the_one_before(
+    fragments: list[Any],
+) -> None:
+    assert calls_of(*fragments) == [A, B]
+
+
+def test_calls_beyond_those_that_are_remembered_pass_as_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(open_calls, "MAX_TRACKED", 2)
+    sent = [calling(named("get", index=2 * at, id=f"call_{at}")) for at in range(4)]
+    more = calling(rest(6, '{"a"'))  # nothing waits for a name, either
+    out = repaired(wire([*sent, more]), WITH_TOOLS, ended=False)
+    found = re.findall(rb'"tool_calls":\[{"index":(\d)', out)
+    assert [int(at) for at in found] == [0, 1, 4, 6, 6]
+
+
+def test_a_call_whose_head_passes_as_received_goes_on_under_that_index() -> None:
+    class Fails(Fix):
+        name = "fails"
+        handles = Finding.CALLS
+
+        def edit(self, chunk: Chunk) -> bool:
+            raise RuntimeError
+
+    sent = [calling(named("get_time", index=3)), calling(named(None, A[1], index=3))]
+    out = repaired(wire(sent), WITH_TOOLS, [*FIXES, Fails], ended=False)
+    assert out.count(b'"index":3') == len(sent)
+
+
 def without(*names: str) -> list[type[Fix]]:
     return [each for each in FIXES if each.name not in names]
 
@@ -479,7 +524,7 @@ def test_what_is_held_is_sent_where_the_assembler_fails(
     early = calling({"index": 1, "id": "b", "function": {"arguments": "{}"}})
     pipeline = Pipeline(STREAM, FIXES)
     assert b"tool_calls" not in b"".join(pipeline.feed(wire([calling(), early])))
-    monkeypatch.setattr(CallIndexes, "place", fail)
+    monkeypatch.setattr(OpenCalls, "find", fail)
     out = b"".join(pipeline.feed(wire([calling(head(0))])))
     assert out == wire([early, calling(head(0))])
 

@@ -38,6 +38,7 @@ class SentCall:
         custom: Whether it calls a custom tool, whose input is any text.
         more: Parts of its name that were sent later.
         is_hit: Whether a lost event may have had some of its arguments.
+        is_shared: Whether another call was sent under its index.
     """
 
     id: Json
@@ -47,6 +48,7 @@ class SentCall:
     custom: bool = False
     more: str = ""
     is_hit: bool = False
+    is_shared: bool = False
     room: int = field(default=0, compare=False)
     """Characters of its arguments that may still be stored: see `arguments`."""
     _parts: list[str] = field(default_factory=list, compare=False)
@@ -104,11 +106,11 @@ class SentCall:
         return self.length > 0 or not is_part
 
     def is_another(self, fragment: Chunk, tools: Tools = NONE) -> bool:
-        """Tell whether *fragment* opens another call than this, under its index.
+        """Tell whether *fragment* opens another call than this.
 
         A fragment with a name does if it has another id or the name of another of the
         declared *tools*, or if this call is complete and the fragment has another name,
-        or complete arguments.
+        or complete arguments that are not these again.
         """
         name, identity = brief(name_of(fragment)), brief(fragment.get("id"))
         if not name:
@@ -233,7 +235,7 @@ class SentCall:
 class SentCalls(dict[int, SentCall]):
     """The calls of a choice, by the index under which they were sent."""
 
-    __slots__ = ("_by_id", "_own", "last", "plain")
+    __slots__ = ("_own", "ids", "last", "plain")
 
     def __init__(self) -> None:
         super().__init__()
@@ -241,12 +243,15 @@ class SentCalls(dict[int, SentCall]):
         """The highest index; -1 without any."""
         self.plain = -1
         """The index of the call whose arguments are sent as received; -1 if of none."""
-        self._by_id: dict[str | None, list[int]] = {}
+        self.ids: frozenset[str] = frozenset()  # most answers have none
+        """The ids of all of them."""
         self._own: set[int] | None = None  # the calls that a draft has copied
 
-    def where(self, identity: str) -> list[int]:
-        """Return the indexes of calls with this id, first opened first."""
-        return self._by_id.get(identity, [])
+    def with_id(self, identity: str) -> int | None:
+        """The index of the call with this id, if one was sent."""
+        if identity not in self.ids:
+            return None
+        return next(at for at, each in self.items() if each.id == identity)
 
     def note(self, fragment: Chunk, room: int) -> bool:
         """Record a *fragment* as it is sent; tell whether it opens a call.
@@ -270,7 +275,7 @@ class SentCalls(dict[int, SentCall]):
             opened = self[at] = opened.copied()
         if identity and not opened.id:
             opened.id = identity
-            self._by_id.setdefault(identity, []).append(at)
+            self.ids |= {identity}
         is_more = opened.name and name and not is_new
         rest = opened.rest_of_name(name, NONE) if is_more else ""
         opened.more += rest if len(opened.more) < LONG else ""
@@ -284,5 +289,5 @@ class SentCalls(dict[int, SentCall]):
         made = SentCalls()
         made.update(self)
         made.last, made._own = self.last, set()
-        made._by_id = {key: [*each] for key, each in self._by_id.items()}
+        made.ids = self.ids
         return made

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from ..chunks.chunk import Chunk, function, index_of, name_of
-from ..state.declared_tools import NONE, Tools
+from ..chunks.chunk import Chunk, function, index_of
 from ..state.repeated_arguments import (
     NOTHING,
     Waiting,
@@ -13,8 +12,8 @@ from ..state.repeated_arguments import (
     next_fragment,
     several_objects,
 )
-from ..state.sent_call import SentCall, SentCalls, brief
-from .call_records import CallRecords, Place
+from ..state.sent_call import SentCall, SentCalls
+from .open_calls import OpenCall, OpenCalls
 
 _BARE = {"index", "function", "arguments"}
 
@@ -35,104 +34,95 @@ class SentArguments:
     """The arguments of a stream's calls.
 
     Args:
-        records: What is known of the calls.
-        tools: The tools that the request declares.
+        calls: The calls of the stream.
     """
 
-    def __init__(self, records: CallRecords, tools: Tools = NONE) -> None:
-        self._tools, self._records = tools, records
+    def __init__(self, calls: OpenCalls) -> None:
+        self._calls = calls
         self._grows = False
 
     def fragments(
-        self, index: int, call: Chunk, sent: SentCalls, n: int
+        self, call: OpenCall, fragment: Chunk, sent: SentCalls, n: int
     ) -> list[Chunk]:
-        """Return the fragments that are sent for the fragment *call* of choice *index*.
+        """Return the fragments that are sent for the *fragment* of a *call*.
 
-        *sent* are its calls so far, *n* is the number of the current event.
+        *sent* are the calls of its choice so far, *n* is the number of the current event.
         """
-        place, given = (index, index_of(call)), function(call).get("arguments")
-        record = self._records.at(place)
-        at = place[1] if record.goes_on is None else record.goes_on
-        if (opened := sent.get(at)) and self._is_another(opened, call):
-            record.is_shared = True
-        if not given or not isinstance(given, str) or record.is_shared:
-            return [call]
-        waits = self._records.at((index, at)).part.text
-        if (index, at) not in self._records:
-            return [call]  # one of too many
-        room, name = len(waits + given), function(call).get("name")
-        opened = opened or SentCall(call.get("id"), name, room=room)
+        given = function(fragment).get("arguments")
+        if not given or not isinstance(given, str):
+            return [fragment]
+        received = call
+        if received.held.goes_on is not None:
+            call = received.held.goes_on
+            fragment = {**fragment, "index": call.at}
+        waits, name = call.held.part.text, function(fragment).get("name")
+        room = len(waits + given)
+        opened = call.opened(sent) or SentCall(fragment.get("id"), name, room=room)
+        if opened.is_shared:
+            return [fragment]
         first, *rest = opened.cut(waits + given)
         if rest:
             opened = opened.copied()
-        fragment, found = {**call, "index": at} if at != place[1] else call, []
+        found: list[Chunk] = []
         for text in (first.removeprefix(waits), *rest):
-            due, named = self.take((index, at), opened, text, n), dict[str, str]()
-            if opened.begins_another(due) and self._records.has_room:
-                at = max(sent.last, at) + 1
-                self._records.change(place, n).goes_on = at
+            due, named = self._take(call, opened, text, n), dict[str, str]()
+            if opened.begins_another(due) and self._calls.has_room:
+                at = max(sent.last, index_of(fragment)) + 1
+                following = self._calls.new(call.choice, at, is_named=True, at=at)
+                self._calls.hold(received, n, goes_on=following)
+                call = following
                 opened = SentCall(None, opened.full_name, room=room)
                 fragment = {k: v for k, v in fragment.items() if k != "id"}
                 fragment = {"index": at, "type": "function"} | fragment | {"index": at}
                 named = {"name": opened.name}
-                due = self.take((index, at), opened, due, n)
+                due = self._take(call, opened, due, n)
             inner = named | function(fragment) | {"arguments": due}
             is_bare = not due and {*fragment, *inner} <= _BARE
             found += [] if is_bare else [{**fragment, "function": inner}]
             if rest:
                 opened.add(due)
-            fragment = {"index": at}
+            fragment = {"index": index_of(fragment)}
         return found
 
-    def _is_another(self, opened: SentCall, call: Chunk) -> bool:
-        """Tell whether *call* opens another call than *opened* under its index."""
-        identity = brief(call.get("id"))
-        is_other = bool(identity and name_of(call)) and identity != opened.id
-        return is_other or opened.is_renamed(call, self._tools)
-
-    def take(self, place: Place, call: SentCall | None, arguments: str, n: int) -> str:
-        """The part to send of *arguments* received for the *call* at *place*.
+    def _take(self, call: OpenCall, opened: SentCall, arguments: str, n: int) -> str:
+        """The part to send of *arguments* received for a *call*, of which is *opened*.
 
         *n* is the number of the current event.
         """
-        waiting = self._records.at(place).part
-        if call is None or not call.length or waiting.encoded:
-            sent, now = first_fragment(waiting, arguments)
+        waiting = call.held.part
+        if not opened.length or waiting.encoded:
+            due, now = first_fragment(waiting, arguments)
         elif not waiting.text and not begins_object(arguments):
             return arguments
-        elif call.arguments is None:
-            sent, now = waiting.text + arguments, NOTHING
-        elif not begins_object(call.arguments):
+        elif opened.arguments is None:
+            due, now = waiting.text + arguments, NOTHING
+        elif not begins_object(opened.arguments):
             return arguments
         else:
-            sent, text = next_fragment(call, waiting.text, arguments, grows=self._grows)
+            due, text = next_fragment(
+                opened, waiting.text, arguments, grows=self._grows
+            )
             now = Waiting(text)
             whole = waiting.text + arguments
-            self._grows = self._grows or (sent != whole and not text)
-        self._put(place, now, n)
-        return sent
-
-    def _put(self, place: Place, part: Waiting, n: int) -> None:
-        if part != self._records.at(place).part:
-            self._records.change(place, n).part = NOTHING if part == NOTHING else part
+            self._grows = self._grows or (due != whole and not text)
+        if now != waiting:
+            self._calls.hold(call, n, part=now)
+        return due
 
     def release(
-        self, indexes: set[int] | None, calls_of: Callable[[int], SentCalls]
-    ) -> list[tuple[Place, str]]:
-        """Release the held arguments of the ending choices *indexes*; of all if None.
+        self, choices: set[int] | None, calls_of: Callable[[int], SentCalls]
+    ) -> list[tuple[OpenCall, str]]:
+        """Release the held arguments of the ending *choices*; of all if None.
 
         *calls_of* returns the calls that a choice has sent.
         """
         found = []
-        for place, record in self._records.items():
-            waiting = record.part
-            if waiting is NOTHING or waiting.encoded:
-                continue
-            if indexes is None or place[0] in indexes:
-                opened = calls_of(place[0]).get(place[1])
+        for call in self._calls.all:
+            part, is_due = call.held.part, choices is None or call.choice in choices
+            if is_due and part.text and not part.encoded:
+                opened = call.opened(calls_of(call.choice))
                 before = opened.arguments if opened else None
-                sent = flush_held(before, waiting.text) if before else waiting.text
-                if sent:
-                    record.part = NOTHING
-                    found.append((place, sent))
+                if due := flush_held(before, part.text) if before else part.text:
+                    self._calls.hold(call, None, part=NOTHING)
+                    found.append((call, due))
         return found

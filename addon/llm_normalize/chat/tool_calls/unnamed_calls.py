@@ -3,181 +3,127 @@
 from ...wire.json_text import Json, dumps
 from ..chunks.chunk import Chunk, function, index_of, name_of
 from ..chunks.chunk_content import is_hollow
-from ..state.declared_tools import Tools
 from ..state.sent_call import brief
-from ..state.stream_state import MAX_TRACKED
-from .call_records import CallRecord, CallRecords, Place
+from .open_calls import OpenCall, OpenCalls
 
 _LIMIT = 64 * 1024  # bytes that wait for a name
 _ONCE = frozenset(("index", "id", "type", "name", "arguments"))
 
 
 class Unnamed:
-    """Fragments of tool calls whose name is missing, or only begins one of *tools*.
+    """Fragments of tool calls whose name is missing, or only begins a declared one.
 
     Args:
-        records: What is known of the calls.
-        tools: The tools that the request declares.
+        calls: The calls of the stream.
     """
 
-    def __init__(self, records: CallRecords, tools: Tools) -> None:
-        self._tools, self._records = tools, records
-        self._where: dict[tuple[int, int | str], Place] = {}
-        """Where an id, or what was received under another index, waits."""
-        self._held: dict[Place, CallRecord] = {}  # what waits, in order
-        self._named: set[tuple[int, str]] = set()  # ids of calls that wait no more
+    def __init__(self, calls: OpenCalls) -> None:
+        self._calls = calls
+        self.waiting: dict[OpenCall, int] = {}
+        """What waits, in order, with the number of the last event of each."""
         self._size = 0
-
-    @property
-    def waiting(self) -> object:
-        """Which calls wait, and since which event; None if none does."""
-        return tuple((at, each.since) for at, each in self._held.items()) or None
 
     @property
     def choices(self) -> frozenset[int]:
         """The choices of which something waits."""
-        return frozenset(choice for choice, _ in self._held)
+        return frozenset(call.choice for call in self.waiting)
 
-    def take(
-        self, index: int, call: Chunk, n: int, *, opened: bool = False
-    ) -> Chunk | None:
-        """The fragment to send of choice *index* for the fragment *call*, if any.
+    def take(self, base: OpenCall, fragment: Chunk, n: int) -> Chunk | None:
+        """The fragment to send for *fragment*, if any.
 
         That is all of a call that has its name by now; without one it waits, and one
-        that says nothing is dropped. *n* is the number of the event at hand; *opened*
-        says that the call with this id has left.
+        that says nothing is dropped.
+
+        Args:
+            base: The call with its index, whose `turn` is its call.
+            fragment: The fragment.
+            n: The number of the event at hand.
         """
-        here = self._records.at((index, index_of(call)))
-        custom = "custom" in call and not name_of(call) and not here.held
-        if call.get("type") not in (None, "", "function") or custom:
-            self._know(index, call)
-            return call  # of a kind that has no function, nor a name
-        known = here.is_named
-        if known and not name_of(call):
-            self._know(index, call)  # its id may be new
-            return call
-        place = self._place(index, call, n)
-        there = self._records.at(place)
-        held, aliased = there.held, there.is_named and not name_of(call)
-        if call.get("id") and not opened and self._tools.may_grow(str(name_of(call))):
-            known = False  # another call under a taken index, whose name begins
-        if place not in self._records or (held is None and (known or aliased)):
-            return call if known else {**call, "index": place[1]}
-        call = self._with_name(held, call)
-        if opened or self._is_named(call):
-            if held is not None:
-                self._pop(place, n)
-                given = {"id": call["id"]} if opened else {}
-                call = join_fragments(held, call) | {"index": index_of(call)} | given
-            self._know(index, call)
-            return call
-        if held or not is_hollow(call):
-            joined = join_fragments(held or {"index": place[1]}, call)
-            self._hold(place, joined, n).since = n
-            if call.get("id"):
-                self._note((index, brief(joined["id"])), place)
+        call = base.turn or base
+        if call is not base and base.held.fragment and not base.id:
+            fragment = join_fragments(self._pop(base, n), fragment)
+        held, name = call.held.fragment, name_of(fragment)
+        is_custom = "custom" in fragment and not (name or held)
+        is_flat = fragment.get("name") and not fragment.get("function")
+        is_other = fragment.get("type") not in (None, "", "function") or is_custom
+        is_past = not call.is_tracked or (call.is_named and not (name and held))
+        if is_other or is_flat or is_past:  # another kind has no such name
+            call.is_named = True
+            return fragment
+        fragment = _with_name(held, fragment)
+        name = name_of(fragment)
+        if isinstance(name, str) and not self._calls.tools.may_grow(name):
+            call.is_named = True
+            if held:
+                own = {"index": index_of(fragment)}
+                fragment = join_fragments(self._pop(call, n), fragment) | own
+            if (
+                call is not base and base.at is None
+            ):  # that index is its own from now on
+                call.turn = self._calls.new(call.choice, call.number)
+            return fragment
+        if held or not is_hollow(fragment):
+            joined = join_fragments(held or {"index": call.number}, fragment)
+            self._size += _size(joined) - _size(held)
+            self._calls.hold(call, n, fragment=joined)
+            self.waiting[call] = n
         return None
 
-    def _is_named(self, call: Chunk) -> bool:
-        name = name_of(call)
-        return isinstance(name, str) and not self._tools.may_grow(name)
-
-    def _with_name(self, held: Chunk | None, call: Chunk) -> Chunk:
-        """Return *call* with the name that it and what is *held* of it have together."""
-        before, given = name_of(held or {}), function(call).get("name")
-        if not (before and given) or given.startswith(before):
-            return call
-        return {**call, "function": {**function(call), "name": before + given}}
-
-    def _place(self, index: int, call: Chunk, n: int) -> Place:
-        """Return where *call* waits: one id is one call, whatever its index."""
-        own = index, index_of(call)
-        place = own if self._records.at(own).held else self._where.get(own, own)
-        same = self._where.get((index, brief(call.get("id"))), place)
-        held, first = self._records.at(place).held, self._records.at(same).held
-        other = held is not None and bool(held.get("id"))
-        if same == place or first is None or (other and name_of(call)):
-            return place
-        if not other:
-            self._note(own, same)
-        if held and not other:
-            self._pop(place, n)
-            self._hold(same, join_fragments(first, held), n)
-        return same
-
-    def _note(self, key: tuple[int, int | str], place: Place) -> None:
-        if len(self._where) < MAX_TRACKED:
-            self._where[key] = place
-
-    def _hold(self, place: Place, held: Chunk, n: int) -> CallRecord:
-        record = self._held[place] = self._records.change(place, n)
-        self._size += _size(held) - _size(record.held)
-        record.held = held
-        return record
-
-    def _pop(self, place: Place, n: int) -> Chunk:
-        self._records.change(place, n)
-        record = self._held.pop(place)
-        held, record.held = record.held or {}, None
+    def _pop(self, call: OpenCall, n: int | None) -> Chunk:
+        """Return what was held of *call*, which waits no more: see `OpenCalls.hold`."""
+        del self.waiting[call]
+        call.is_named = True
+        held = call.held.fragment or {}
         self._size -= _size(held)
-        if not self._held:
-            self._where.clear()
+        self._calls.hold(call, n, fragment=None)
         return held
 
-    def overflow(self, n: int) -> list[tuple[int, Chunk]]:
+    def overflow(self, n: int) -> list[tuple[OpenCall, Chunk]]:
         """Return all that waits where it is too much, at event *n*."""
-        if self._size <= _LIMIT:
-            return []
-        return self._give_up([*self._held], n)
+        return self._give_up([*self.waiting] if self._size > _LIMIT else [], n)
 
     def settle(self) -> None:
         """Note that the stream ends, and no finish is to be repeated."""
-        for record in self._held.values():
-            record.since = -1
+        self.waiting = dict.fromkeys(self.waiting, -1)
 
-    def release(self, ended: set[int] | None, n: int) -> list[tuple[int, Chunk]]:
+    def release(self, ended: set[int] | None, n: int) -> list[tuple[OpenCall, Chunk]]:
         """Release the waiting calls of the choices *ended* before event *n*; all if None.
 
         A finish beside a fragment is not the last: there are servers that repeat it.
         """
         due = [
-            place
-            for place, record in self._held.items()
-            if ended is None or (place[0] in ended and record.since < n)
+            call
+            for call, since in self.waiting.items()
+            if ended is None or (call.choice in ended and since < n)
         ]
-        found = self._give_up(due, n)
-        for place in due:
-            self._records.settle(place)
-        return found
+        return self._give_up(due, None)
 
-    def _give_up(self, due: list[Place], n: int) -> list[tuple[int, Chunk]]:
-        # What continues a call that was sent would not wait, so it is first.
-        due.sort(
-            key=lambda at: (
-                (at[0], brief((self._held[at].held or {}).get("id")))
-                not in self._named,
-                not self._held[at].is_named,
-            )
-        )
-        found = [(place[0], self._pop(place, n)) for place in due]
-        for index, call in found:
-            self._know(index, call)
-        return found
-
-    def _know(self, index: int, call: Chunk) -> None:
-        self._records.at((index, index_of(call))).is_named = True
-        if call.get("id") and len(self._named) < MAX_TRACKED:
-            self._named.add((index, brief(call["id"])))
+    def _give_up(
+        self, due: list[OpenCall], n: int | None
+    ) -> list[tuple[OpenCall, Chunk]]:
+        """What is held of *due*: where one id has no name, that is one call."""
+        found: dict[OpenCall | tuple[int, str], tuple[OpenCall, Chunk]] = {}
+        for call in due:
+            held = self._pop(call, n)
+            identity = "" if name_of(held) else brief(held.get("id"))
+            key = (call.choice, identity) if identity else call
+            first, before = found.get(key, (call, {}))
+            found[key] = first, join_fragments(before, held) if before else held
+        return [*found.values()]
 
     def undo(self, n: int) -> None:
         """Note what waits again, for event *n* passes unchanged."""
-        self._held = {at: each for at, each in self._records.items() if each.held}
-        self._size = sum(_size(record.held) for record in self._held.values())
-        self._where = {}
-        for place, record in self._held.items():
-            record.since = n
-            if record.held and record.held.get("id"):
-                self._where[place[0], brief(record.held["id"])] = place
+        held = {call: call.held.fragment for call in self._calls.all}
+        self.waiting = {call: n for call, each in held.items() if each}
+        self._size = sum(map(_size, held.values()))
+
+
+def _with_name(held: Chunk | None, fragment: Chunk) -> Chunk:
+    """Return *fragment* with the name that it and what is *held* have together."""
+    before, given = name_of(held or {}), function(fragment).get("name")
+    if not (before and given) or given.startswith(before):
+        return fragment
+    return {**fragment, "function": {**function(fragment), "name": before + given}}
 
 
 def _size(fragment: Chunk | None) -> int:

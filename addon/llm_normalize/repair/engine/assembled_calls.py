@@ -23,8 +23,9 @@ fix is on, and else the fragment goes on as it is.
 | open | arguments that may be that | held until it is clear | the same |
 | complete | another object | sent as a call of its own | the same |
 
-"New", "open" and "complete" are what `Seen` says of what was sent; of a chunk with several
-fragments, those before count as sent too.
+Which call a fragment belongs to is found once, in `OpenCalls`; "new", "open" and "complete"
+are what `Seen` says of what was sent of it. Of a chunk with several fragments, those before
+count as sent too.
 """
 
 from collections.abc import Callable
@@ -39,14 +40,15 @@ from ...chat.chunks.chunk import (
     envelope_of,
     function,
     index_of,
+    name_of,
     put_calls,
+    put_first,
 )
 from ...chat.chunks.chunk_split import part_calls
 from ...chat.state.sent_call import SentCall, SentCalls, brief
 from ...chat.state.stream_state import Asked, Seen
 from ...chat.tool_calls.blank_arguments import are_real, has_arguments_alone
-from ...chat.tool_calls.call_indexes import CallIndexes
-from ...chat.tool_calls.call_records import CallRecords, Place
+from ...chat.tool_calls.open_calls import OpenCall, OpenCalls, Place
 from ...chat.tool_calls.sent_arguments import SentArguments
 from ...chat.tool_calls.unnamed_calls import Unnamed
 from ..fix import HoldingFix
@@ -83,15 +85,15 @@ class AssembledCalls(HoldingFix):
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
         self._tools = asked.declared
-        self._records = CallRecords()
-        self._indexes = CallIndexes(self._records, self._tools)
-        self._unnamed = Unnamed(self._records, self._tools)
-        self._arguments = SentArguments(self._records, self._tools)
+        self._open = OpenCalls(self._tools)
+        self._unnamed = Unnamed(self._open)
+        self._arguments = SentArguments(self._open)
         self._frame: Chunk = {}  # of what is held
         # Of the chunk at hand:
         self._found: set[str] = set()
         self._drafts: dict[int, SentCalls] = {}
         self._first: list[Chunk] = []  # what is sent before it
+        self._touched: list[OpenCall] = []
 
     @property
     def repaired(self) -> list[str]:
@@ -101,7 +103,7 @@ class AssembledCalls(HoldingFix):
     @property
     def waiting(self) -> object:
         """Which calls have no name yet; None if none waits."""
-        return self._unnamed.waiting
+        return self._unnamed.waiting or None
 
     # -- what arrives --------------------------------------------------------------
 
@@ -142,16 +144,11 @@ class AssembledCalls(HoldingFix):
         They do not while it is the only one at hand, nothing waits for a name, and it is
         sent as received.
         """
-        sent, at = self._calls(index), index_of(found[0])
-        record = self._records.get((index, at))
-        is_plain = (
-            record is not None
-            and record.is_plain
-            and record.given == record.ours == at
-            and self._unnamed.waiting is None
-        )
+        call, at = self._touched[-1], index_of(found[0])
+        is_plain = call.is_plain and call.at == at
         is_alone = is_sent and len(found) == 1 and self._found <= {_HEAD}
-        sent.plain = at if is_plain and is_alone else -1
+        is_settled = is_plain and is_alone and not self._unnamed.waiting
+        self._calls(index).plain = at if is_settled else -1
 
     def _repair(self, name: str, repair: Callable[..., bool], *given: Any) -> bool:
         """Apply *repair* if the fix *name* is on; tell whether it changed anything."""
@@ -163,7 +160,7 @@ class AssembledCalls(HoldingFix):
     def _begin(self) -> None:
         self._found.clear()
         self._drafts.clear()
-        self._first = []
+        self._first, self._touched = [], []
 
     def _calls(self, index: int) -> SentCalls:
         """Return the calls that choice *index* has sent, with those of the chunk at hand."""
@@ -176,50 +173,58 @@ class AssembledCalls(HoldingFix):
             draft = self._drafts[index] = self._calls(index).draft()
         return draft
 
-    def _fragments(self, index: int, call: Chunk) -> list[Chunk]:
-        """The fragments to send of choice *index* for the fragment *call*."""
-        self._repair(_MISSING, self._indexes.assign, index, call, self._calls(index))
-        due: Chunk | None = call
+    def _fragments(self, index: int, fragment: Chunk) -> list[Chunk]:
+        """The fragments to send of choice *index* for *fragment*."""
+        meant, sent = self._unwrapped(fragment), self._calls(index)
+        base = self._open.find(index, meant, sent, moves=_WRONG in self.on)
+        self._repair(_MISSING, _put_index, fragment, base.number)
+        due: Chunk | None = fragment
         if _LATE in self.on:
-            due = self._named(index, call)
-            if due != call:
+            due = self._unnamed.take(base, fragment, self.seen.n)
+            if due != fragment:
                 self._found.add(_LATE)
             if too_much := self._unnamed.overflow(self.seen.n):
                 self._first += self._released(too_much)
-        return [] if due is None else self._named_fragments(index, due)
+        call = base.turn or base
+        self._touched.append(call)
+        return [] if due is None else self._named_fragments(call, due)
 
-    def _named(self, index: int, call: Chunk) -> Chunk | None:
-        if call.get("name") and not call.get("function"):
-            return call  # it has one, if not in its place
-        identity = brief(call.get("id"))
-        known = self._calls(index).where(identity) if identity else ()
-        return self._unnamed.take(index, call, self.seen.n, opened=bool(known))
+    def _unwrapped(self, fragment: Chunk) -> Chunk:
+        """*fragment* with the declared name in its own, which may be a part of one."""
+        inner = dict(function(fragment))
+        is_wrapped = _WRAPPED in self.on and self._tools.unwrap(inner)
+        return {**fragment, "function": inner} if is_wrapped else fragment
 
-    def _named_fragments(self, index: int, call: Chunk) -> list[Chunk]:
-        """The fragments to send for *call*, which waits for no name."""
-        sent, repair = self._calls(index), self._repair
-        repair(_WRAPPED, self._tools.unwrap, function(call))
-        repair(_WRONG, self._indexes.place, index, call, sent)
-        place = index, index_of(call)
-        opened = sent.get(place[1])
-        repair(_ID, self._rename, call, place, sent)
-        if repair(_REPEATED, _is_repeated, opened, call):
+    def _named_fragments(self, call: OpenCall, fragment: Chunk) -> list[Chunk]:
+        """The fragments to send for the *fragment* of a *call*, which waits for no name."""
+        sent, repair = self._calls(call.choice), self._repair
+        repair(_WRAPPED, self._tools.unwrap, function(fragment))
+        if not call.is_tracked:
+            return [fragment]
+        if isinstance(fragment.get("index"), int):
+            repair(_WRONG, call.place, fragment, sent)
+        opened, place = call.opened(sent), (call.choice, index_of(fragment))
+        if opened is None and place[1] in sent:
+            sent[place[1]].is_shared = True
+        call.at = place[1] if call.at is None else call.at
+        repair(_ID, self._rename, fragment, place, sent)
+        if repair(_REPEATED, _is_repeated, opened, fragment):
             return []
-        if _HEAD in self.on and opened is not None and not self._adds(call, opened):
+        if _HEAD in self.on and opened and not self._adds(fragment, opened):
             return []
-        if self.seen.blank == place and not self._is_after_blank(call, place, sent):
+        if self.seen.blank == place and not self._is_after_blank(fragment, place, sent):
             return []
         if _PARTS not in self.on:
-            return [call]
-        found = self._arguments.fragments(index, call, sent, self.seen.n)
-        if found != [call]:
+            return [fragment]
+        found = self._arguments.fragments(call, fragment, sent, self.seen.n)
+        if found != [fragment]:
             self._found.add(_PARTS)
         return found
 
     def _rename(self, call: Chunk, place: Place, sent: SentCalls) -> bool:
         """Give *call* an id of its own if it opens, or goes on, with that of another."""
         identity, opened = call.get("id"), sent.get(place[1])
-        if not (isinstance(identity, str) and identity and sent.where(brief(identity))):
+        if not (isinstance(identity, str) and identity and brief(identity) in sent.ids):
             return False
         own = self.asked.make_id("call_", *place)
         is_taken = opened.id == own if opened else bool(function(call).get("name"))
@@ -229,9 +234,7 @@ class AssembledCalls(HoldingFix):
 
     def _adds(self, call: Chunk, opened: SentCall) -> bool:
         """Leave what *call* adds to the call that was *opened*; tell whether it adds any."""
-        if not isinstance(call.get("index"), int) or opened.is_another(
-            call, self._tools
-        ):
+        if not isinstance(call.get("index"), int):
             return True
         inner = function(call)
         given = inner.get("name")
@@ -279,30 +282,41 @@ class AssembledCalls(HoldingFix):
         released = self._unnamed.release(indexes, self.seen.n)
         self.seen.unnamed = self._unnamed.choices
         parts = [] if self.seen.holes else self._released(released)
-        for (index, at), text in self._arguments.release(indexes, self._calls):
+        for call, text in self._arguments.release(indexes, self._calls):
             self._found.add(_PARTS)
-            more = {"index": at, "function": {"arguments": text}}
-            parts += _alone(self._frame, index, [more])
+            more = {"index": call.at, "function": {"arguments": text}}
+            parts += _alone(self._frame, call.choice, [more])
         return parts
 
-    def _released(self, due: list[tuple[int, Chunk]]) -> list[Chunk]:
-        """Return chunks with the calls *due*, which have waited for a name."""
+    def _released(self, due: list[tuple[OpenCall, Chunk]]) -> list[Chunk]:
+        """Return chunks with what has waited for a name, and is *due* now."""
         parts: list[Chunk] = []
-        for index, call in due:
+        for call, held in due:
+            if call.at is None and not name_of(held):
+                # No name came, so it is no other call than what was sent with its id.
+                call.at = self._calls(call.choice).with_id(brief(held.get("id")))
+                if call.at is not None:
+                    held["index"] = call.at
+        # What goes on with a call that was sent would not have waited.
+        for call, held in sorted(due, key=lambda each: each[0].at is None):
             self._found.add(_LATE)
-            draft = self._draft(index)
-            if fragments := self._named_fragments(index, call):
-                parts += _alone(self._frame, index, fragments)
+            draft = self._draft(call.choice)
+            if fragments := self._named_fragments(call, held):
+                parts += _alone(self._frame, call.choice, fragments)
             for each in fragments:
                 draft.note(each, self.seen.room)
         return parts
 
     def undo(self, n: int) -> None:
-        """Hold what was held before the event."""
+        """Hold what was held before the event; other calls in it are sent as received."""
         for choice in self.seen.choices.values():
             choice.calls.plain = -1
-        if self._records.undo(n):
+        if self._open.undo(n):
             self._unnamed.undo(n)
+        self._drafts.clear()
+        for call in self._touched:
+            if not (call.held.fragment or call.opened(self._calls(call.choice))):
+                call.at, call.is_named = call.number, True
 
 
 def _alone(frame: Chunk, index: int, fragments: list[Chunk]) -> list[Chunk]:
@@ -318,3 +332,10 @@ def _is_repeated(opened: SentCall | None, call: Chunk) -> bool:
     if not isinstance(arguments, str) or arguments[:1] + arguments[-1:] != "{}":
         return False
     return opened.has_arguments(arguments)
+
+
+def _put_index(fragment: Chunk, at: int) -> bool:
+    """Give *fragment* the index *at*; tell whether it had another, or none."""
+    is_other = bool(fragment.get("index") != at)
+    put_first(fragment, "index", at)
+    return is_other
