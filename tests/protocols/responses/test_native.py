@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from each_case import each_case
-from growth import MOST, growth
 from judge.responses import Event, check_events, meaning_of, meaning_of_deltas
 from llm_normalize.native_fixes.native_fix import wire
 from llm_normalize.protocols.native_reader import NativeAsked
@@ -777,55 +776,3 @@ def test_events_in_any_order_never_raise(draw: st.DataObject) -> None:
     texts = [[each["delta"] for each in every(x, "response.output_text.delta")]
              for x in (events, data(out))]  # fmt: skip
     assert [each for each in texts[1] if each in texts[0]] >= texts[0]
-
-
-def items_without_end(count: int) -> list[Data]:
-    return [
-        {"type": "response.output_item.added",
-         "item": {"type": "function_call", "id": f"fc_{at}", "name": "f"}}
-        for at in range(count)
-    ]  # fmt: skip
-
-
-def messages(count: int) -> list[Data]:
-    return [
-        {"type": "response.output_text.delta", "item_id": f"m{at}",
-         "output_index": at, "delta": "x"}
-        for at in range(count)
-    ]  # fmt: skip
-
-
-def nameless_calls(count: int) -> list[Data]:
-    kind = "response.function_call_arguments"
-    return [
-        {"type": f"{kind}.{what}", "item_id": f"m{at}", "delta": "1", "arguments": "1"}
-        for at in range(count)
-        for what in ("delta", "done")
-    ]
-
-
-def one_output(count: int) -> list[Data]:
-    items = [{"type": "message", "content": "x"} for _ in range(count)]
-    return [{"type": "response.completed", "response": {"output": items}}]
-
-
-def one_text(count: int) -> list[Data]:
-    kind = "response.output_text"
-    return [{"type": f"{kind}.delta", "delta": "x"}] * count + [
-        {"type": f"{kind}.done", "text": "x"}
-    ] * count
-
-
-@pytest.mark.unmeasured
-@pytest.mark.parametrize(
-    "make", [items_without_end, messages, nameless_calls, one_output, one_text]
-)
-def test_work_grows_with_the_answer(make: Callable[[int], list[Data]]) -> None:
-    def read(events: list[Data]) -> None:
-        reads = reader()
-        for each in events:
-            reads.event(each["type"], each)
-        end = {"type": "response.completed", "response": {}}
-        reads.event("response.completed", end)
-
-    assert growth(make, read, 500) < MOST
