@@ -17,7 +17,6 @@ from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import (
     DONE,
     USAGE,
-    Fix,
     Wire,
     calling,
     chunk,
@@ -28,7 +27,7 @@ from llm_normalize.repair.fix import (
 from llm_normalize.repair.machine import machine
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.json_text import dumps
-from streams import STREAM, feed, repaired
+from streams import STREAM, feed, repaired, without
 
 TEXT = chunk({"role": "assistant", "content": "Hi"})
 MORE = chunk({"content": " you"})
@@ -311,13 +310,8 @@ def test_usage_waits_behind_a_finish_whose_call_has_no_name_yet() -> None:
 
 TOOLS = Asked(stream=True, tools=True)
 OPENING = chunk({"role": "assistant", "content": None})
-EMPTY = chunk({"role": "assistant", "content": ""})
 
 CALLED = chunk({}, finish="tool_calls")
-
-
-def without(*names: str) -> list[type[Fix]]:
-    return [fix for fix in FIXES if fix.name not in names]
 
 
 def waiting(events: Wire, asked: Asked) -> Pipeline:

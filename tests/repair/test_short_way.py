@@ -13,13 +13,9 @@ from llm_normalize.repair.fix import DONE, Fix, calling, chunk, head, rest, wire
 from llm_normalize.repair.look import Finding
 from llm_normalize.wire.json_text import dumps, loads
 from llm_normalize.wire.sse import encode
-from streams import feed, repaired
+from streams import feed, repaired, without
 
 HI = {"role": "assistant", "content": "Hi"}
-
-
-def without(*names: str) -> list[type[Fix]]:
-    return [fix for fix in FIXES if fix.name not in names]
 
 
 def one(**choice: Any) -> Chunk:

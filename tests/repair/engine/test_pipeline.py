@@ -16,15 +16,11 @@ from llm_normalize.wire import sse
 from llm_normalize.wire.event_boundary import EVENT
 from llm_normalize.wire.json_text import dumps, loads
 from llm_normalize.wire.sse import Event
-from streams import ANY, STREAM, feed, repaired
+from streams import ANY, STREAM, feed, repaired, without
 
 OPENING = chunk({"role": "assistant", "content": None})
 NULL_ROLE = chunk({"role": None, "content": "Hi"})
 GOOD = wire([chunk({"role": "assistant", "content": "Hi"})])
-
-
-def without(*names: str) -> list[type[Fix]]:
-    return [fix for fix in FIXES if fix.name not in names]
 
 
 def test_each_event_leaves_with_its_last_byte() -> None:
