@@ -63,6 +63,11 @@ def part(kind: str) -> dict[str, Any]:
     return {"type": kind, "text": "a", "refusal": "a", "encrypted_content": "a", **more}
 
 
+def again(given: list[Any], count: int) -> dict[str, Any]:
+    """Return a request with these items so many times."""
+    return {"model": "m", "input": given * count}
+
+
 def block(kind: str, at: int) -> dict[str, Any]:
     """Return a content block of this kind, with all that any kind may have."""
     tool = {"name": f"f{at}", "definition": {"name": f"f{at}", "input_schema": {}}}
@@ -290,14 +295,8 @@ CASES: dict[str, tuple[Callable[[int], Any], Callable[[Any], object], int]] = {
         for kind in BLOCKS
         for role in ("user", "assistant", "system")
     },
-    **{
-        f"{len(given)} of one id": (
-            lambda size, given=given: {"model": "m", "input": given * size},
-            request_to(RESPONSES),
-            2000,
-        )
-        for given in ([CALL, OUTPUT], [OUTPUT])
-    },
+    "calls of one id": (partial(again, [CALL, OUTPUT]), request_to(RESPONSES), 2000),
+    "outputs of one id": (partial(again, [OUTPUT]), request_to(RESPONSES), 2000),
     **{
         f"{each.name}, {name}": (partial(answers, each, make), translate, 200)
         for name, make in CHAT.items()

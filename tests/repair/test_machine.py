@@ -144,17 +144,6 @@ def _with_logprobs(chunk: Chunk, token: str) -> Chunk:
     return {**chunk, "choices": [{**choice, "logprobs": {"content": said}}]}
 
 
-def test_extra_fields_of_a_repeated_finish_follow_one_that_was_sent() -> None:
-    late = {**_with_logprobs(chunk({}, index=1), "a"), "note": "x"}
-    again = {**_with_logprobs(OTHER_STOP, "a"), "note": "x"}
-    used = with_usage(OTHER_STOP)
-    events: Wire = [TEXT, OTHER, STOP, used]
-    out = after_a_pause(events, [again, DONE], TWO)
-    assert out == wire([*events, late, DONE])
-    out = repaired(wire([*events, again, DONE]), TWO)
-    assert out.count(b'"note":"x"') == out.count(b'"token":"a"') == 1
-
-
 def test_words_of_a_repeated_finish_are_no_error_by_themselves() -> None:
     again = {**STOP, "detail": "a", "note": "x"}
     noted = {**chunk({}, index=1), "note": "x"}
@@ -290,19 +279,6 @@ def test_extra_fields_of_a_held_opening_are_those_of_the_fix_that_drops_it() -> 
     assert out.count(b'"x_other":1') == 1
     changed = {name for each in records for name in each.fixes}
     assert changed == {ToolCallArgumentsBlank.name}
-
-
-def test_usage_waits_behind_a_finish_whose_call_has_no_name_yet() -> None:
-    fragment = {"index": 0, "id": "call_1", "type": "function"}
-    early = calling({**fragment, "function": {"arguments": '{"a"'}})
-    early["choices"][0]["finish_reason"] = "tool_calls"
-    pipeline = Pipeline(ASKED, FIXES)
-    pipeline.feed(wire([TEXT, with_usage(early)]))
-    assert (pipeline.release(), pipeline.waiting) == ([], None)
-    waited = b"".join(pipeline.release(silent=True))
-    assert b'"arguments"' in waited
-    assert b'"usage":{' not in waited
-    assert b"".join(pipeline.feed(wire([DONE]))) == wire([USED, DONE])
 
 
 # -- what waits, where something else comes ------------------------------------------

@@ -85,28 +85,6 @@ def test_the_number_of_choices_is_a_number_over_0(n: Any, expected: int) -> None
 
 
 @pytest.mark.parametrize(
-    ("arguments", "whole"),
-    [
-        ([], False),
-        (["{}"], True),
-        (["{", "}"], True),
-        (['{"a":"', '}"'], False),
-        (['{"a":"}', '"}'], True),
-        (['{"a":"\\', '""}'], True),
-        (['{"a":"\\', '"}"}'], True),
-        (['{"a":[{}', "]}"], True),
-    ],
-)
-def test_a_call_is_whole_when_its_object_is_closed(
-    arguments: list[str], whole: bool
-) -> None:
-    call = SentCall("c1", "f")
-    for each in arguments:
-        call.add(each)
-    assert call.is_complete is whole
-
-
-@pytest.mark.parametrize(
     ("fragment", "expected"),
     [
         ({"function": {"name": "g", "arguments": ""}}, True),
@@ -141,20 +119,6 @@ def test_long_ids_are_distinguished() -> None:
     same = {"id": "i" * 5000, "function": {"name": "f"}}
     assert not call.is_another(same)
     assert call.is_another({**same, "id": "j" * 5000})
-
-
-def test_last_usage_that_counted_is_remembered() -> None:
-    seen = Seen()
-    for usage in (
-        {"prompt_tokens": 7, "completion_tokens": 1},
-        None,
-        {"prompt_tokens": 7, "completion_tokens": 2},
-        {"prompt_tokens": 0, "completion_tokens": 0},
-    ):
-        seen.note({"choices": [], "usage": usage})
-    assert seen.tokens == (7, 2)
-    seen.note({"choices": [], "usage": {"prompt_tokens": True, "total_tokens": 9}})
-    assert [*map(str, seen.tokens)] == ["None", "None"]
 
 
 def test_many_short_arguments_are_what_they_say_together() -> None:

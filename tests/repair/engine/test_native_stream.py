@@ -72,23 +72,6 @@ def test_newline_stands_where_no_client_can_decode_an_event(broken: bytes) -> No
     assert play(as_it_came, skipped="data-unreadable")[0] == as_it_came
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b'data: {"type":"ping","x":NaN}\n\n',
-        b"data: 5\n\n",
-        b"data: Busy\n\n",
-        b"event: ping\n\n",
-        b'event: error\ndata: {"no\n\n',
-        b": x\n\n",
-    ],
-)
-def test_what_is_no_broken_event_passes(data: bytes) -> None:
-    assert (
-        data in play(sent(START, *BLOCK) + data + sent(*END), skipped="comment-sent")[0]
-    )
-
-
 def test_change_is_a_record_with_its_fix() -> None:
     out, records = play(sent(START, *BLOCK[:2], *END) + b"data: [DONE]\n\n")
     assert b"content_block_stop" in out
