@@ -144,6 +144,17 @@ def _with_logprobs(chunk: Chunk, token: str) -> Chunk:
     return {**chunk, "choices": [{**choice, "logprobs": {"content": said}}]}
 
 
+def test_extra_fields_of_a_repeated_finish_follow_one_that_was_sent() -> None:
+    late = {**_with_logprobs(chunk({}, index=1), "a"), "note": "x"}
+    again = {**_with_logprobs(OTHER_STOP, "a"), "note": "x"}
+    used = with_usage(OTHER_STOP)
+    events: Wire = [TEXT, OTHER, STOP, used]
+    out = after_a_pause(events, [again, DONE], TWO)
+    assert out == wire([*events, late, DONE])
+    out = repaired(wire([*events, again, DONE]), TWO)
+    assert out.count(b'"note":"x"') == out.count(b'"token":"a"') == 1
+
+
 def test_words_of_a_repeated_finish_are_no_error_by_themselves() -> None:
     again = {**STOP, "detail": "a", "note": "x"}
     noted = {**chunk({}, index=1), "note": "x"}

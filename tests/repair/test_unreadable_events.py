@@ -141,6 +141,21 @@ def test_a_finish_beside_such_bytes_counts() -> None:
     assert repaired(wire([HI, last, DONE])) == wire([HI, last, DONE])
 
 
+def test_a_body_with_such_bytes_is_repaired_or_stays() -> None:
+    body = dumps(completion({"role": "assistant", "content": "caf@"}))
+    good = body.replace(b"@", b"\xe9")
+    assert repair_body(good, 200, Asked(), FIXES).after == [good]
+    wrong = good.replace(b'"index":0,', b"")
+    made = repair_body(wrong, 200, Asked(), FIXES).after[0].decode()
+    message = json.loads(made)["choices"][0]["message"]
+    assert message["content"] == "caf\N{REPLACEMENT CHARACTER}"
+    refused = repair_body(b'{"error":{"message":"\xe9"}}', 400, Asked(), FIXES).after[0]
+    assert json.loads(refused)["error"]["message"] == "\N{REPLACEMENT CHARACTER}"
+    stream = wire([HI]) + LATIN + wire([STOP, DONE])
+    assert repair_body(stream, 200, Asked(), FIXES).status == 502
+    assert b"caf\xef\xbf\xbd" in repaired(good)
+
+
 # -- log probabilities -------------------------------------------------------------------
 
 

@@ -85,6 +85,28 @@ def test_the_number_of_choices_is_a_number_over_0(n: Any, expected: int) -> None
 
 
 @pytest.mark.parametrize(
+    ("arguments", "whole"),
+    [
+        ([], False),
+        (["{}"], True),
+        (["{", "}"], True),
+        (['{"a":"', '}"'], False),
+        (['{"a":"}', '"}'], True),
+        (['{"a":"\\', '""}'], True),
+        (['{"a":"\\', '"}"}'], True),
+        (['{"a":[{}', "]}"], True),
+    ],
+)
+def test_a_call_is_whole_when_its_object_is_closed(
+    arguments: list[str], whole: bool
+) -> None:
+    call = SentCall("c1", "f")
+    for each in arguments:
+        call.add(each)
+    assert call.is_complete is whole
+
+
+@pytest.mark.parametrize(
     ("fragment", "expected"),
     [
         ({"function": {"name": "g", "arguments": ""}}, True),

@@ -7,6 +7,7 @@ import pytest
 
 from exchange.source.second_answers import JSON, SecondAnswers
 from llm_normalize.mitm.second_request import Reply
+from llm_normalize.protocols.responses.reasoning_text import packed
 from llm_normalize.repair.fix import completion
 from llm_normalize.wire.json_text import dumps
 from proxies import HOST, Proxy, chat_flow, connected, response_of
@@ -85,6 +86,27 @@ def test_conversation_that_is_too_long_for_its_summary_is_halved(
     assert sent[1][-2]["content"] == "word 15"
     (record,) = proxy.records("request")
     assert "conversation-too-long" in record["fixes"]
+
+
+def test_earlier_summary_stays_when_the_conversation_after_it_is_halved(
+    proxy: Proxy, upstream: SecondAnswers
+) -> None:
+    said = [{"role": "user", "content": f"word {at:02}"} for at in range(8)]
+    earlier = {"type": "compaction", "encrypted_content": packed("So far.")}
+    upstream.replies = [Reply(400, "Bad Request", JSON, TOO_LONG), GOOD]
+    given = [
+        {"role": "developer", "content": "Head."},
+        *said[:2],
+        earlier,
+        *said[2:],
+        {"type": "compaction_trigger"},
+    ]
+    assert play(proxy, given, TOO_LONG).status_code == 200
+    sent = [json.loads(each.content or b"")["messages"] for each in upstream.asked]
+    assert [len(each) for each in sent] == [7, 5]
+    for each in sent:
+        assert each[1]["content"].endswith("So far.")
+        assert each[-2]["content"] == "word 07"
 
 
 def test_result_does_not_stay_without_its_call(
