@@ -1,6 +1,5 @@
 import copy
 import json
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -121,17 +120,6 @@ def test_keys_that_openai_does_not_define_are_kept_at_each_level() -> None:
 LONG_TEXT = "Salt and wind, and a long way to go before the harbour is in sight again."
 
 
-def test_a_long_text_comes_in_pieces() -> None:
-    found = [delta.get("content") for delta in deltas_of(said(content=LONG_TEXT))]
-    assert found == [
-        "",
-        "Salt and wind, and a long way to",
-        " go before the harbour is in sight",
-        " again.",
-        None,
-    ]
-
-
 @pytest.mark.parametrize("keys", [["reasoning"], ["reasoning", "reasoning_content"]])
 def test_reasoning_comes_in_pieces_under_each_of_its_names(keys: list[str]) -> None:
     body = said(x_more=1, **dict.fromkeys(keys, LONG_TEXT))
@@ -248,37 +236,6 @@ def streamed(data: bytes, asked: Asked = PLAIN) -> bytes:
     assert conformance.lost(meant, made) == []
     assert repaired(out, asked) == out
     return out
-
-
-@pytest.mark.parametrize("asked", [PLAIN, USAGE_ASKED])
-@pytest.mark.parametrize(
-    "framed",
-    [
-        "{}",
-        "{}\n",
-        "{}\r\n",
-        "\n\n\n{}\n\n",
-        "  \t{}  ",
-        "\ufeff{}",
-        "data: {}\n\n",
-        "data: {}\n\ndata: [DONE]\n\n",
-        "{}\n\ndata: [DONE]\n\n",
-        "{}data: [DONE]\n\n",
-        "{}\n[DONE]",
-        "event: message\ndata:{}\n\n",
-        "data: {}",
-    ],
-)
-def test_a_body_for_a_stream_becomes_one(framed: str, asked: Asked) -> None:
-    data = framed.replace("{}", dumps(said()).decode()).encode()
-    finish = chunk({}, finish="stop")
-    null = {**finish, "usage": None}
-    last = [null, chunk(None, usage=USAGE)] if asked.usage else []
-    last = last or [{**finish, "usage": USAGE}]
-    opening = [chunk({"role": "assistant", "content": ""}), chunk({"content": "Hi"})]
-    expected = wire([*opening, *last, b"data: [DONE]\n\n"])
-    out = re.sub(rb"\n{3,}", b"\n\n", streamed(data, asked)).lstrip(b"\n")
-    assert out == expected
 
 
 @pytest.mark.parametrize(

@@ -114,26 +114,6 @@ def test_event_without_choices_may_be_a_notice(
     assert fails_instead(value, has_begun=True) is after
 
 
-def test_event_without_a_key_for_errors_is_looked_at_no_further(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def looked(_: object) -> bool:
-        raise AssertionError("it is looked at")
-
-    monkeypatch.setattr("llm_normalize.chat.errors.chunk_errors.is_chunk", looked)
-    plain = {"choices": [{"index": 0, "delta": {"error": "x"}}], "k1": 1, "usage": {}}
-    assert errors_in(plain) == []
-    for telling in (
-        {**plain, "x_groq": {"error": "no"}},
-        {**plain, "message": "no"},
-        {**plain, "base_resp": {}},
-        {"choices": [{"error": "no"}]},
-        {"choices": [1]},
-    ):
-        with pytest.raises(AssertionError):
-            errors_in(telling)
-
-
 def test_usage_and_words_of_success_are_no_error() -> None:
     last: dict[str, Any] = {"choices": [], "usage": USAGE, "message": "ok"}
     assert not is_error({**last, "code": "Success"})

@@ -15,7 +15,6 @@ from llm_normalize.exchange.source import pending_result
 from llm_normalize.exchange.state import running_answer
 from llm_normalize.fixes import FIXES
 from llm_normalize.mitm.second_request import Reply
-from llm_normalize.records.snapshot import KEY
 from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.fix import (
     DONE,
@@ -206,12 +205,6 @@ def test_an_encoding_that_cannot_be_undone_passes_streamed(
     assert (record["end"], record["changed"]) == ("complete", 0)
 
 
-# -- observe -----------------------------------------------------------------------
-
-
-# -- bodies ------------------------------------------------------------------------
-
-
 # -- ends --------------------------------------------------------------------------
 
 
@@ -249,19 +242,6 @@ def test_ended_stream_and_its_flow_are_parted(proxy: Proxy, breaks: bool) -> Non
     assert proxy.end() == ("upstream-broke" if breaks else "complete")
 
 
-def test_nothing_is_stored_of_an_answer_that_nobody_can_look_at(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("is_shown", "is_stored"):
-        monkeypatch.setattr(f"llm_normalize.answer_settings.{name}", lambda: False)
-    flows = [chat_flow(), chat_flow()]
-    for made in flows:
-        assert proxy.stream(made, BAD) == GOOD
-        assert KEY not in made.metadata
-        assert not response_of(made).raw_content
-    assert [each["changed"] for each in proxy.records("flow")] == [4, 4]
-
-
 def test_a_lost_finish_reason_is_reported(
     proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -275,17 +255,6 @@ def test_a_lost_finish_reason_is_reported(
     assert messages(caplog) == [
         f"normalize: {HOST} broke off while a finish reason or usage waited"
     ]
-
-
-def test_nothing_is_said_when_nothing_waited(
-    proxy: Proxy, caplog: pytest.LogCaptureFixture
-) -> None:
-    made = chat_flow()
-    proxy.addon.responseheaders(made)
-    proxy.feed(made, wire([HEAD, TEXT]))
-    broken(made, "Server disconnected.")
-    proxy.addon.error(made)
-    assert messages(caplog) == []
 
 
 def test_a_body_that_broke_off_has_a_record(proxy: Proxy) -> None:

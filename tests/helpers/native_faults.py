@@ -389,6 +389,7 @@ P: dict[str, dict[str, Change]] = {
     },
     "P8": {
         "other names": renamed("reasoning_summary_text", "reasoning_summary"),
+        "other names of a text": renamed("response.output_text", "response.text"),
         "text alone": parts_of_thoughts,
         "no end": without(
             "response.reasoning_summary_part.done", "response.reasoning_summary_text.done"

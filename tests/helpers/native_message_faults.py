@@ -11,7 +11,7 @@ from native_faults import Change, Data, every, made, without
 REASONS = {"tool_use": "tool_calls", "end_turn": "stop", "max_tokens": "length"}
 
 
-def each(kind: str, change: Callable[[Data], object]) -> Change:
+def of_each(kind: str, change: Callable[[Data], object]) -> Change:
     """Return what changes the events of a kind in place."""
 
     def changed(events: list[Data]) -> None:
@@ -22,7 +22,7 @@ def each(kind: str, change: Callable[[Data], object]) -> Change:
 
 
 def in_start(change: Callable[[Data], object]) -> Change:
-    return each("message_start", lambda event: change(event["message"]))
+    return of_each("message_start", lambda event: change(event["message"]))
 
 
 def blocks(events: list[Data]) -> list[list[Data]]:
@@ -100,7 +100,7 @@ def input_in_start(as_text: bool = False) -> Change:
     def changed(events: list[Data]) -> list[Data]:
         gone = list[Data]()
         for first, *rest in blocks(events):
-            if first["content_block"]["type"] == "tool_use":
+            if first.get("content_block", {}).get("type") == "tool_use":
                 deltas = every(rest, "content_block_delta")
                 text = "".join(event["delta"]["partial_json"] for event in deltas)
                 given = text if as_text else json.loads(text or "{}")
@@ -143,7 +143,7 @@ def reason(words: dict[str, str]) -> Change:
         said = event["delta"]["stop_reason"]
         event["delta"]["stop_reason"] = words.get(said, said)
 
-    return each("message_delta", changed)
+    return of_each("message_delta", changed)
 
 
 def tool_ids(name: Callable[[int], str | None]) -> Change:
@@ -158,7 +158,7 @@ def tool_ids(name: Callable[[int], str | None]) -> Change:
 
 def unused(event: Data) -> None:
     """Figures that say nothing."""
-    event["usage"] = {"input_tokens": 0, "output_tokens": 0}
+    event["usage"] |= {"input_tokens": 0, "output_tokens": 0}
 
 
 def in_chat(usage: Data) -> Data:
@@ -174,13 +174,13 @@ P: dict[str, dict[str, Change]] = {
     "P10": {
         "no usage in the start": in_start(lambda x: x.pop("usage")),
         "null in the start": in_start(lambda x: x.update(usage=None)),
-        "no usage at the end": each("message_delta", lambda x: x.pop("usage")),
+        "no usage at the end": of_each("message_delta", lambda x: x.pop("usage")),
         "none at all": both(
             in_start(lambda x: x.pop("usage")),
-            each("message_delta", lambda x: x.pop("usage")),
+            of_each("message_delta", lambda x: x.pop("usage")),
         ),
-        "zeros": both(in_start(unused), each("message_delta", unused)),
-        "chat's names": each(
+        "zeros": both(in_start(unused), of_each("message_delta", unused)),
+        "chat's names": of_each(
             "message_delta", lambda x: x.update(usage=in_chat(x["usage"]))
         ),
     },

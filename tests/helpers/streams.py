@@ -94,6 +94,11 @@ def cuts(data: bytes) -> Iterator[list[bytes]]:
         ]
 
 
+def without(*names: str) -> list[type[Fix]]:
+    """Return the fixes that are on by default, but for these."""
+    return [fix for fix in FIXES if fix.name not in names]
+
+
 def alone(fix: type[Fix]) -> list[type[Fix]]:
     """Return *fix* as the only one: it acts on chunks that nothing else has changed."""
     every = (

@@ -113,16 +113,6 @@ def test_what_only_clients_can_read_is_translated(more: bytes) -> None:
     assert AnswerStream(Echo())(text) == event("chunk", '{"content":"é"}')
 
 
-def test_nothing_follows_an_error_or_the_end() -> None:
-    stream = AnswerStream(Echo())
-    known = '{"message":"m","type":"t","param":null,"code":7}'
-    assert stream(ERROR + TEXT + DONE) == event("error", known)
-    assert stream(TEXT) == b""
-    stream = AnswerStream(Echo())
-    stream(DONE)
-    assert stream(TEXT + ERROR) == b""
-
-
 def test_event_that_is_too_large_is_an_error() -> None:
     stream = AnswerStream(Echo())
     out = stream(b'data: {"choices":[' + b" " * MAX_EVENT)

@@ -1,15 +1,16 @@
 """Requests, refusals and answers cost a translator as much more as they are longer."""
 
+import contextlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import pytest
 
-from each_case import each_case
 from growth import MOST, growth
-from llm_normalize.native_fixes import message_events as events
+from llm_normalize.native_fixes import message_events as m
 from llm_normalize.native_fixes.native_fix import wire as native_wire
+from llm_normalize.protocols import PROTOCOLS
 from llm_normalize.protocols.messages import MESSAGES
 from llm_normalize.protocols.native_readers import native_reader
 from llm_normalize.protocols.object_end import ObjectEnd
@@ -17,7 +18,7 @@ from llm_normalize.protocols.protocol import ClientProtocol, UntranslatableError
 from llm_normalize.protocols.responses import RESPONSES
 from llm_normalize.protocols.responses.custom_input import CustomInput
 from llm_normalize.repair.engine.native_stream import NativeStream
-from llm_normalize.repair.fix import calling, head
+from llm_normalize.repair.fix import calling, chunk, head, rest
 
 type Make = Callable[[int], dict[str, Any]]
 
@@ -62,6 +63,11 @@ def part(kind: str) -> dict[str, Any]:
     return {"type": kind, "text": "a", "refusal": "a", "encrypted_content": "a", **more}
 
 
+def again(given: list[Any], count: int) -> dict[str, Any]:
+    """Return a request with these items so many times."""
+    return {"model": "m", "input": given * count}
+
+
 def block(kind: str, at: int) -> dict[str, Any]:
     """Return a content block of this kind, with all that any kind may have."""
     tool = {"name": f"f{at}", "definition": {"name": f"f{at}", "input_schema": {}}}
@@ -96,188 +102,241 @@ def turns(role: str, kind: str, count: int) -> dict[str, Any]:
     return {"model": "m", "max_tokens": 9, "messages": messages, "tools": tools}
 
 
-REQUESTS: dict[str, tuple[ClientProtocol, Make]] = {
-    **{f"items {kind}": (RESPONSES, partial(items, kind)) for kind in ITEMS},
-    **{f"parts {kind}": (RESPONSES, partial(parts, kind)) for kind in PARTS},
-    **{
-        f"{role}'s {kind}": (MESSAGES, partial(turns, role, kind))
-        for kind in BLOCKS
-        for role in ("user", "assistant", "system")
-    },
-}
-
-
-@pytest.mark.unmeasured
-@each_case(REQUESTS)
-def test_work_on_a_request_grows_with_its_size_alone(name: str) -> None:
-    protocol, make = REQUESTS[name]
-
-    def translate(body: dict[str, Any]) -> object:
-        try:
-            return protocol.translate(body)
-        except UntranslatableError as error:
-            return error
-
-    assert growth(make, translate, 500) < MOST
-
-
-@pytest.mark.unmeasured
-@each_case((["function_call", "function_call_output"], ["function_call_output"]))
-def test_work_on_calls_that_have_one_id_grows_with_their_number_alone(
-    kinds: list[str],
-) -> None:
-    given = [{**item(kind, 0), "call_id": "c"} for kind in kinds]
-
-    def work(count: int) -> object:
-        return RESPONSES.translate({"model": "m", "input": given * count})
-
-    assert growth(lambda n: n, work, 2000) < MOST
-
-
-@pytest.mark.unmeasured
-def test_work_on_calls_of_unknown_tools_grows_with_their_number_alone() -> None:
-    def make(count: int) -> tuple[Any, list[Any]]:
-        tools = [{"type": "function", "name": f"f{at}"} for at in range(count)]
-        answer = RESPONSES.translate({"input": "Hi", "tools": tools}).answer
-        chunks = [
-            calling(head(at, id=f"c{at}", function={"name": f"g{at}", "arguments": ""}))
-            for at in range(count)
-        ]
-        return answer, chunks
-
-    def work(made: tuple[Any, list[Any]]) -> None:
-        answer, chunks = made
-        for each in chunks:
-            answer.chunk(each)
-
-    assert growth(make, work, 300) < MOST
-
-
-@pytest.mark.unmeasured
-@each_case(("[", '"', "\\", '\\"', '[]"', "{}"))
-def test_work_on_the_end_of_an_object_grows_with_its_size_alone(unit: str) -> None:
-    def work(text: str) -> bool:
-        end = ObjectEnd()
-        end.add(text)
-        return end.is_reached
-
-    assert growth(lambda n: unit * n, work, 100_000) < MOST
-
-
-@pytest.mark.unmeasured
-@each_case(("[", "\\n", "\\[", "\\q", "\\\\", "\\u0041", "\\ud83d", "\\", "\\u"))
-def test_work_on_a_custom_input_grows_with_its_size_alone(unit: str) -> None:
-    def work(text: str) -> str:
-        made = CustomInput()
-        return made.feed('{"input":"' + text) + made.end()
-
-    assert growth(lambda n: unit * n, work, 40_000) < MOST
-
-
-@pytest.mark.unmeasured
-@each_case(("a", " ", "a\\n", "a ", "\\n", "<<a\\n"))
-def test_work_on_a_here_document_grows_with_its_size_alone(unit: str) -> None:
-    def work(text: str) -> str:
-        made = CustomInput()
-        return made.feed(text) + made.end()
-
-    for begun in ("cat <<", "cat <<a\\n", ""):
-        make = partial(_command, begun, unit)
-        assert growth(make, work, 40_000) < MOST
-
-
-def _command(begun: str, unit: str, size: int) -> str:
-    return f'{{"cmd":"{begun}{unit * size}"}}'
-
-
-REFUSALS: dict[str, str] = {
-    "digits": "1",
-    "figures": "12 tokens in the messages, 1",
-    "limits": "maximum context length is ",
-    "wanted": "max_tokens is too large: 1",
-    "requested": "requested about ",
-}
-
-
-@pytest.mark.unmeasured
-@each_case((name, each) for name in REFUSALS for each in (MESSAGES, RESPONSES))
-def test_work_on_a_refusal_grows_with_its_size_alone(
-    name: str, protocol: ClientProtocol
-) -> None:
-    def make(count: int) -> dict[str, Any]:
-        words = REFUSALS[name] * count
-        return {"message": words, "type": words, "code": "context_length_exceeded"}
-
-    assert growth(make, lambda error: protocol.error_body(400, error), 3_000) < MOST
-
-
 def native(*several: dict[str, Any]) -> Callable[[int], bytes]:
     """Return what makes a stream of a message: its events, again and again."""
     return lambda size: native_wire([*several] * size)
 
 
-TEXT = [events.block("text"), events.delta("text_delta", "a"), events.stop()]
-NATIVE: dict[str, Callable[[int], bytes]] = {
+def kinds_of_blocks(size: int) -> bytes:
+    kinds = [{"type": f"{at}_tool_use"} for at in range(size)]
+    place = {"type": "content_block_start"}
+    return native_wire(
+        [{**place, "index": at, "content_block": x} for at, x in enumerate(kinds)]
+    )
+
+
+TEXT = [m.block("text"), m.delta("text_delta", "a"), m.stop()]
+MESSAGES_EVENTS: dict[str, Callable[[int], bytes]] = {
     "blocks": native(*TEXT),
     "blocks without ends": native(*TEXT[:2]),
-    "ends": native(events.block("text"), events.stop(1), events.stop()),
-    "calls of one id": native(events.block("tool_use"), events.stop()),
-    "open calls": native(
-        events.block("tool_use"), events.delta("input_json_delta", "{")
-    ),
-    "kinds": lambda size: native_wire(
+    "ends": native(m.block("text"), m.stop(1), m.stop()),
+    "calls of one id": native(m.block("tool_use"), m.stop()),
+    "open calls": native(m.block("tool_use"), m.delta("input_json_delta", "{")),
+    "kinds": kinds_of_blocks,
+    "texts": native(TEXT[1]),
+    "starts": native(m.start()),
+}
+
+
+def ended(*output: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "response.completed", "response": {"output": [*output]}}
+
+
+def in_places(*several: dict[str, Any]) -> Callable[[int], list[dict[str, Any]]]:
+    """Return what makes these events for each of many items."""
+    return lambda size: (
+        [
+            {**each, "item_id": f"m{at}", "output_index": at}
+            for at in range(size)
+            for each in several
+        ]
+        + [ended()]
+    )
+
+
+def spoken(kind: str, key: str, size: int) -> list[dict[str, Any]]:
+    """Return the end of a response whose item has so many parts."""
+    return [ended({"type": kind, key: [{"text": f"{at}"} for at in range(size)]})]
+
+
+ARGUMENTS = "response.function_call_arguments"
+SAID = {"type": "response.output_text.delta", "delta": "x"}
+RESPONSES_EVENTS: dict[str, Callable[[int], list[dict[str, Any]]]] = {
+    "items without ends": lambda size: (
         [
             {
-                "type": "content_block_start",
-                "index": at,
-                "content_block": {"type": f"{at}_tool_use"},
+                "type": "response.output_item.added",
+                "item": {"type": "function_call", "id": f"fc_{at}", "name": "f"},
             }
             for at in range(size)
         ]
+        + [ended()]
     ),
-    "texts": native(TEXT[1]),
-    "starts": native(events.start()),
+    "messages": in_places(SAID),
+    "nameless calls": in_places(
+        {"type": f"{ARGUMENTS}.delta", "delta": "1"},
+        {"type": f"{ARGUMENTS}.done", "arguments": "1"},
+    ),
+    "one output": lambda size: [ended(*[{"type": "message", "content": "x"}] * size)],
+    "one text": lambda size: (
+        [SAID] * size + [{"type": "response.output_text.done", "text": "x"}] * size
+    ),
+    "parts of thoughts": partial(spoken, "reasoning", "summary"),
+    "parts of a message": partial(spoken, "message", "content"),
 }
 
 
-@each_case(NATIVE)
-def test_native_messages_cost_as_much_as_they_are_long(name: str) -> None:
-    def read(data: bytes) -> None:
-        reader = native_reader("messages", {}, "exchange")
-        stream = NativeStream(reader, lambda _: None, "stream")
-        stream.feed(data)
-        stream.end()
-
-    assert growth(NATIVE[name], read, 100) < MOST
+def called(index: int, call_id: str, name: str = "f", arguments: str = "{}") -> Any:
+    function = {"name": name, "arguments": arguments}
+    return calling(head(index, id=call_id, function=function))
 
 
-def spoken(kind: str, key: str, size: int) -> dict[str, Any]:
-    """Return an item with so many parts."""
-    return {"type": kind, key: [{"text": f"{at}"} for at in range(size)]}
-
-
-PARTS_OF: dict[str, Make] = {
-    "reasoning": partial(spoken, "reasoning", "summary"),
-    "message": partial(spoken, "message", "content"),
+TURN = [
+    chunk({"content": "a"}),
+    chunk({"reasoning_content": "b"}),
+    calling(rest(0, "x" * 200)),
+]
+CHAT: dict[str, Callable[[int], list[Any]]] = {
+    "calls that stay open": lambda size: [
+        called(at, f"call_{at}", arguments='{"a":') for at in range(size)
+    ],
+    "calls of one id": lambda size: [called(at, "call_0") for at in range(size)],
+    "texts beside a call": lambda size: [
+        called(0, "call_0", arguments='{"a":"'),
+        *TURN * size,
+    ],
+    "calls of unknown tools": lambda size: [
+        called(at, f"c{at}", f"g{at}", "") for at in range(size)
+    ],
 }
 
 
-@each_case(PARTS_OF)
-def test_parts_of_a_native_response_cost_as_much_as_they_are_many(name: str) -> None:
-    def read(item: dict[str, Any]) -> None:
-        reader = native_reader("responses", {}, "exchange")
-        end = {"type": "response.completed", "response": {"output": [item]}}
-        reader.event("response.completed", end)
+def answers(
+    protocol: ClientProtocol, make: Callable[[int], list[Any]], size: int
+) -> tuple[Any, list[Any]]:
+    """Return a translator to which so many tools were declared, and chunks for it."""
+    request = {"model": "m", "max_tokens": 9, "messages": [], "input": "Hi"}
+    tools = [{"type": "function", "name": f"f{at}"} for at in range(size)]
+    return protocol.translate({**request, "tools": tools}).answer, make(size)
 
-    assert growth(PARTS_OF[name], read, 1000) < MOST
+
+def translate(made: tuple[Any, list[Any]]) -> None:
+    answer, chunks = made
+    for each in chunks:
+        answer.chunk(each)
+    answer.done()
 
 
-def test_body_in_the_place_of_a_stream_costs_as_much_as_it_is_long() -> None:
-    def read(size: int) -> None:
-        reader = native_reader("responses", {}, "exchange")
-        stream = NativeStream(reader, lambda _: None, "stream")
-        stream.feed(b"{")
-        for _ in range(size):
-            stream.feed(b" " * 64)
+def request_to(protocol: ClientProtocol) -> Callable[[dict[str, Any]], None]:
+    def work(body: dict[str, Any]) -> None:
+        with contextlib.suppress(UntranslatableError):
+            protocol.translate(body)
 
-    assert growth(lambda n: n, read, 4_000) < MOST
+    return work
+
+
+def refusal_to(protocol: ClientProtocol) -> Callable[[str], object]:
+    def work(words: str) -> object:
+        error = {"message": words, "type": words, "code": "context_length_exceeded"}
+        return protocol.error_body(400, error)
+
+    return work
+
+
+def read_messages(data: bytes) -> None:
+    stream = NativeStream(native_reader("messages", {}, "x"), lambda _: None, "x")
+    stream.feed(data)
+    stream.end()
+
+
+def read_response(events: list[dict[str, Any]]) -> None:
+    reader = native_reader("responses", {}, "x")
+    for each in events:
+        reader.event(each["type"], each)
+
+
+def wait_for_body(size: int) -> None:
+    """Read a body in the place of a stream, which is held, in as many reads."""
+    stream = NativeStream(native_reader("responses", {}, "x"), lambda _: None, "x")
+    stream.feed(b"{")
+    for _ in range(size):
+        stream.feed(b" " * 64)
+
+
+def end_object(text: str) -> bool:
+    end = ObjectEnd()
+    end.add(text)
+    return end.is_reached
+
+
+def read_input(text: str) -> str:
+    made = CustomInput()
+    return made.feed(text) + made.end()
+
+
+def repeated(unit: str, frame: str = "{}") -> Callable[[int], str]:
+    return lambda size: frame.replace("{}", unit * size, 1)
+
+
+CALL, OUTPUT = (
+    {**item(kind, 0), "call_id": "c"}
+    for kind in ("function_call", "function_call_output")
+)
+REFUSALS = (
+    "1",
+    "12 tokens in the messages, 1",
+    "maximum context length is ",
+    "max_tokens is too large: 1",
+    "requested about ",
+)
+UNITS = ("[", "\\n", "\\[", "\\q", "\\\\", "\\u0041", "\\ud83d", "\\", "\\u")
+DOCUMENTS = ("a", " ", "a\\n", "a ", "\\n", "<<a\\n")
+CASES: dict[str, tuple[Callable[[int], Any], Callable[[Any], object], int]] = {
+    **{
+        f"items {kind}": (partial(items, kind), request_to(RESPONSES), 500)
+        for kind in ITEMS
+    },
+    **{
+        f"parts {kind}": (partial(parts, kind), request_to(RESPONSES), 500)
+        for kind in PARTS
+    },
+    **{
+        f"{role}'s {kind}": (partial(turns, role, kind), request_to(MESSAGES), 500)
+        for kind in BLOCKS
+        for role in ("user", "assistant", "system")
+    },
+    "calls of one id": (partial(again, [CALL, OUTPUT]), request_to(RESPONSES), 2000),
+    "outputs of one id": (partial(again, [OUTPUT]), request_to(RESPONSES), 2000),
+    **{
+        f"{each.name}, {name}": (partial(answers, each, make), translate, 200)
+        for name, make in CHAT.items()
+        for each in PROTOCOLS
+    },
+    **{
+        f"object {unit}": (repeated(unit), end_object, 100_000)
+        for unit in ("[", '"', "\\", '\\"', '[]"', "{}")
+    },
+    **{
+        f"custom input {unit}": (repeated(unit, '{"input":"{}'), read_input, 40_000)
+        for unit in UNITS
+    },
+    **{
+        f"here document {begun}{unit}": (
+            repeated(unit, '{"cmd":"' + begun + '{}"}'),
+            read_input,
+            40_000,
+        )
+        for unit in DOCUMENTS
+        for begun in ("cat <<", "cat <<a\\n", "")
+    },
+    **{
+        f"{each.name}, refusal {words}": (repeated(words), refusal_to(each), 3_000)
+        for words in REFUSALS
+        for each in PROTOCOLS
+    },
+    **{
+        f"messages' events, {name}": (make, read_messages, 100)
+        for name, make in MESSAGES_EVENTS.items()
+    },
+    **{
+        f"a response's events, {name}": (make, read_response, 500)
+        for name, make in RESPONSES_EVENTS.items()
+    },
+    "a body in the place of a stream": (int, wait_for_body, 4_000),
+}
+
+
+@pytest.mark.unmeasured
+@pytest.mark.parametrize("name", CASES)
+def test_work_grows_with_the_size_alone(name: str) -> None:
+    assert growth(*CASES[name]) < MOST

@@ -1,59 +1,22 @@
 """Answers that want a translator to do much for little."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from growth import MOST, growth
 from llm_normalize.protocols import PROTOCOLS
 from llm_normalize.protocols.answer_stream import AnswerStream
-from llm_normalize.protocols.protocol import AnswerTranslator, ClientProtocol
+from llm_normalize.protocols.protocol import ClientProtocol
 from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.wire.limits import MAX_EVENT
 
 ASKED: dict[str, Any] = {"model": "m", "max_tokens": 9, "messages": [], "input": "Hi"}
-_LARGE = 200
 
 
 def _call(index: int, arguments: str, call_id: str) -> dict[str, Any]:
     function = {"name": "f", "arguments": arguments}
     call = {"index": index, "id": call_id, "type": "function", "function": function}
     return chunk({"tool_calls": [call]})
-
-
-def calls_that_stay_open(count: int) -> list[dict[str, Any]]:
-    return [_call(at, '{"a":', f"call_{at}") for at in range(count)]
-
-
-def calls_of_one_id(count: int) -> list[dict[str, Any]]:
-    return [_call(at, "{}", "call_0") for at in range(count)]
-
-
-def texts_beside_a_call(count: int) -> list[dict[str, Any]]:
-    more = {"tool_calls": [{"index": 0, "function": {"arguments": "x" * _LARGE}}]}
-    turn: list[dict[str, Any]] = [{"content": "a"}, {"reasoning_content": "b"}, more]
-    return [_call(0, '{"a":"', "call_0"), *(chunk(each) for each in turn * count)]
-
-
-@pytest.mark.unmeasured
-@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda each: each.name)
-@pytest.mark.parametrize(
-    "make", [calls_that_stay_open, calls_of_one_id, texts_beside_a_call]
-)
-def test_work_grows_with_the_answer_and_not_with_its_square(
-    protocol: ClientProtocol, make: Callable[[int], list[dict[str, Any]]]
-) -> None:
-    def asked(count: int) -> tuple[AnswerTranslator, list[dict[str, Any]]]:
-        return protocol.translate(ASKED).answer, make(count)
-
-    def translate(made: tuple[AnswerTranslator, list[dict[str, Any]]]) -> None:
-        answer, chunks = made
-        for each in chunks:
-            answer.chunk(each)
-        answer.done()
-
-    assert growth(asked, translate, 200) < MOST
 
 
 PART = "x" * (MAX_EVENT // 8)

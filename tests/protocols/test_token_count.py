@@ -3,7 +3,6 @@ from typing import Any
 import pytest
 
 from llm_normalize.protocols.messages import count_tokens
-from llm_normalize.wire.json_text import Number
 
 
 def count(content: Any, **more: Any) -> int:
@@ -26,16 +25,6 @@ def test_prose_has_a_token_for_four_characters_or_a_little_more() -> None:
 
 def test_a_script_with_more_bytes_a_character_has_more_tokens() -> None:
     assert count("漢" * 100) > 2 * count("a" * 100)
-
-
-def test_tools_and_the_system_count() -> None:
-    tool = {
-        "name": "f",
-        "description": TEXT,
-        "input_schema": {"minimum": Number("1.5"), "x": True},
-    }
-    assert count("", tools=[tool]) > count(TEXT)
-    assert count("", system=TEXT) > count(TEXT) - 20
 
 
 def test_what_no_model_reads_does_not_count() -> None:

@@ -17,7 +17,6 @@ from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import (
     DONE,
     USAGE,
-    Fix,
     Wire,
     calling,
     chunk,
@@ -28,7 +27,7 @@ from llm_normalize.repair.fix import (
 from llm_normalize.repair.machine import machine
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.json_text import dumps
-from streams import STREAM, feed, repaired
+from streams import STREAM, feed, repaired, without
 
 TEXT = chunk({"role": "assistant", "content": "Hi"})
 MORE = chunk({"content": " you"})
@@ -293,31 +292,13 @@ def test_extra_fields_of_a_held_opening_are_those_of_the_fix_that_drops_it() -> 
     assert changed == {ToolCallArgumentsBlank.name}
 
 
-def test_usage_waits_behind_a_finish_whose_call_has_no_name_yet() -> None:
-    fragment = {"index": 0, "id": "call_1", "type": "function"}
-    early = calling({**fragment, "function": {"arguments": '{"a"'}})
-    early["choices"][0]["finish_reason"] = "tool_calls"
-    pipeline = Pipeline(ASKED, FIXES)
-    pipeline.feed(wire([TEXT, with_usage(early)]))
-    assert (pipeline.release(), pipeline.waiting) == ([], None)
-    waited = b"".join(pipeline.release(silent=True))
-    assert b'"arguments"' in waited
-    assert b'"usage":{' not in waited
-    assert b"".join(pipeline.feed(wire([DONE]))) == wire([USED, DONE])
-
-
 # -- what waits, where something else comes ------------------------------------------
 
 
 TOOLS = Asked(stream=True, tools=True)
 OPENING = chunk({"role": "assistant", "content": None})
-EMPTY = chunk({"role": "assistant", "content": ""})
 
 CALLED = chunk({}, finish="tool_calls")
-
-
-def without(*names: str) -> list[type[Fix]]:
-    return [fix for fix in FIXES if fix.name not in names]
 
 
 def waiting(events: Wire, asked: Asked) -> Pipeline:

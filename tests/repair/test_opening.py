@@ -1,7 +1,7 @@
 import pytest
 
 from llm_normalize.chat.state.stream_state import Asked
-from llm_normalize.repair.fix import USAGE, chunk, wire
+from llm_normalize.repair.fix import chunk, wire
 from streams import feed
 
 TOOLS = Asked(stream=True, tools=True, legacy=True)
@@ -32,16 +32,3 @@ def test_opening_becomes_a_texts_before_anything_else(following: object) -> None
     out = feed([wire([NULL]), wire([following])], TOOLS)  # type: ignore[list-item]
     assert out[0] == b""
     assert (out[1] + out[2]).startswith(wire([EMPTY]))
-
-
-@pytest.mark.parametrize(
-    "opening",
-    [
-        chunk({"role": "assistant", "content": None, "reasoning_content": "Hm"}),
-        chunk({"role": "assistant", "content": ""}),
-        chunk({"role": "assistant"}),
-        chunk({"role": "assistant", "content": None}, finish="stop", usage=USAGE),
-    ],
-)
-def test_nothing_else_waits(opening: object) -> None:
-    assert feed([wire([opening])], TOOLS, ended=False) != [b""]  # type: ignore[list-item]

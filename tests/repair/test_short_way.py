@@ -2,24 +2,16 @@
 
 from typing import Any
 
-import pytest
-
 from llm_normalize.chat.chunks.chunk import Chunk, deltas
-from llm_normalize.chat.state.sent_call import SentCalls
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.engine.text_memory import TextMemory
-from llm_normalize.repair.fix import DONE, Fix, calling, chunk, head, rest, wire
+from llm_normalize.repair.fix import DONE, Fix, chunk, wire
 from llm_normalize.repair.look import Finding
 from llm_normalize.wire.json_text import dumps, loads
 from llm_normalize.wire.sse import encode
-from streams import feed, repaired
+from streams import feed, repaired, without
 
 HI = {"role": "assistant", "content": "Hi"}
-
-
-def without(*names: str) -> list[type[Fix]]:
-    return [fix for fix in FIXES if fix.name not in names]
 
 
 def one(**choice: Any) -> Chunk:
@@ -34,25 +26,6 @@ def texts(out: bytes) -> dict[int, str]:
             for index, _, delta in deltas(loads(block[6:])):
                 found[index] = found.get(index, "") + (delta.get("content") or "")
     return found
-
-
-WHOLE = one(index=0, message={**HI, "content": "Hi there"}, finish_reason="stop")
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        [one(index=0, text="Hi", finish_reason=None), one(index=0, text=" there")],
-        [chunk(HI), chunk({"content": " there"})],
-        [one(delta=HI), one(delta={"content": " there"})],
-        [one(index=0, delta=[HI]), one(index=0, delta=[{"content": " there"}])],
-    ],
-    ids=("text", "delta", "no index", "list"),
-)
-def test_message_that_repeats_what_was_sent_is_not_sent_again(
-    parts: list[Chunk],
-) -> None:
-    assert texts(repaired(wire([*parts, WHOLE, DONE]))) == {0: "Hi there"}
 
 
 def test_so_it_is_where_the_index_is_a_text() -> None:
@@ -72,28 +45,6 @@ def test_model_is_named_though_the_first_chunk_could_not_be_read() -> None:
 def test_chunk_that_a_repair_left_empty_is_dropped_whatever_its_finish() -> None:
     data = wire([chunk(HI), chunk({"content": None}, finish="")])
     assert repaired(data, fixes=without("finish-empty")) == wire([chunk(HI)])
-
-
-def parsed(data: bytes, **more: Any) -> bytes:
-    """Return what is sent of *data* if no event is known by the last ones."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TextMemory, "learn", lambda *_: None)
-        patch.setattr(
-            SentCalls, "plain", property(lambda _: -1, lambda *_: None), raising=False
-        )
-        return b"".join(feed([data], **more))
-
-
-def test_fragment_that_waits_for_a_name_keeps_its_own_frame() -> None:
-    asked = Asked(stream=True, tools=True, n=2)
-    late = chunk({"tool_calls": [rest(0, "1")]}, index=1, service_tier="auto")
-    more = [
-        chunk({"tool_calls": [each]}, service_tier="default")
-        for each in (rest(0, '{"a":'), rest(0, "1"))
-    ]
-    data = wire([calling(head(0)), more[0], late, more[1], DONE])
-    out = b"".join(feed([data], asked))
-    assert out == parsed(data, asked=asked)
 
 
 def test_message_that_differs_from_a_delta_that_passed_as_received_is_sent() -> None:

@@ -8,8 +8,6 @@ import pytest
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.fixes.framing.data_unreadable import DataUnreadable
-from llm_normalize.fixes.framing.error_as_words import ErrorAsWords
 from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import (
@@ -121,34 +119,6 @@ def test_a_done_that_passes_unread_stands_behind_the_finish() -> None:
     assert repaired(wire([HI, STOP, done])) == wire([HI, STOP, done])
 
 
-@pytest.mark.parametrize(
-    "event",
-    [
-        b'data: {"choices":[{"delta":{"a":NaN}}]}\n\n',
-        b'data: {"choices":[{"delta":7}]}\n\n',
-        b"note: all is well\n\n",
-        b"PROVIDER PROCESSING\n\n",
-        b"event: a\nnote\n\n",
-        b"nothing\n\n",
-        b"data: " + b"[" * 900 + b"]" * 900 + b"\n\n",
-    ],
-)
-def test_what_some_client_may_read_passes(event: bytes) -> None:
-    assert repaired(wire([HI, event, STOP, DONE])) == wire([HI, event, STOP, DONE])
-
-
-@pytest.mark.parametrize(
-    ("off", "event"),
-    [(DataUnreadable, b"data: 5\n\n"), (ErrorAsWords, b"data: It failed\n\n")],
-)
-def test_who_skips_the_fix_gets_the_event(off: Any, event: bytes) -> None:
-    fixes = [fix for fix in FIXES if fix is not off]
-    data = wire([HI, event, STOP, DONE])
-    out = repaired(data, fixes=fixes)
-    assert (out == data) is (off is DataUnreadable)
-    assert b'"error"' not in out
-
-
 @pytest.mark.parametrize("event", [{"response": "x"}, {"tool_calls": [{"name": "f"}]}])
 def test_no_native_answer_is_read_after_chunks(event: Any) -> None:
     assert repaired(wire([HI, event, STOP, DONE])) == wire([HI, b"\n", STOP, DONE])
@@ -163,20 +133,6 @@ def test_usage_without_choices_counts_whatever_else_its_event_says() -> None:
 # -- bytes that are no UTF-8 -----------------------------------------------------------
 
 LATIN = wire([chunk({"role": None, "content": "caf@"})]).replace(b"@", b"\xe9")
-NULL = chunk({"role": None, "content": "x"})
-PLAIN = chunk({"content": "x"})
-
-
-@pytest.mark.parametrize(
-    "bad", [b"\xe9", b"\xff", b"\xe4\xbd", b"\x80", b"\xed\xa0\x80"], ids=repr
-)
-def test_bytes_that_are_no_text_cost_their_event_only(bad: bytes) -> None:
-    event = LATIN.replace(b"\xe9", bad)
-    many = [NULL] * 6  # so many that the text is known
-    data = wire([HI, *many, event, *many, STOP])
-    out = repaired(data)
-    assert out == wire([HI, *[PLAIN] * 6, event, *[PLAIN] * 6, STOP, DONE])
-    assert repaired(out) == out
 
 
 def test_a_finish_beside_such_bytes_counts() -> None:
@@ -314,17 +270,6 @@ def test_words_wait_however_long_and_leave_before_a_break() -> None:
 def test_words_that_wait_are_bounded() -> None:
     out = repaired(wire([HI, *WORDS[-1:] * 20]))
     assert out.count(b"upstream timed out") <= 8
-
-
-def test_words_of_a_failure_may_stand_in_place_of_arguments() -> None:
-    first, *rest_of_them = ARGUMENTS
-    failed = repaired(
-        wire([first, rest_of_them[0], WORDS[-1], rest_of_them[1], CALLED])
-    )
-    assert b'"error"' in failed
-    assert b'"tool_calls"}' not in failed
-    notice = wire([first, rest_of_them[0], WORDS[0], rest_of_them[1], CALLED, DONE])
-    assert b'"error"' not in repaired(notice)
 
 
 def test_a_notice_waits_through_silence() -> None:

@@ -10,7 +10,6 @@ from llm_normalize.chat.chunks.finish_words import (
     finish_word,
     meaning,
 )
-from llm_normalize.repair.fix import chunk
 from llm_normalize.wire.json_text import Json
 
 
@@ -150,6 +149,3 @@ def test_the_providers_word_is_reported_as_it_is_but_not_at_any_length() -> None
     assert finish_word("Engine-Overloaded: 7") == "Engine-Overloaded: 7"
     assert finish_word({"type": "abort"}) == "abort"
     assert len(finish_word("x" * 1000)) == 200
-
-
-STOP = chunk({}, finish="stop")

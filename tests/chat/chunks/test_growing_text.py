@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,11 +15,10 @@ from llm_normalize.fixes.delta.content_cumulative import ContentCumulative
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import (
     DONE,
-    HoldingFix,
     chunk,
     wire,
 )
-from streams import ANY, feed
+from streams import feed
 
 GROWING = (
     "Tea",
@@ -55,31 +53,6 @@ def proof(key: str = "content") -> ProvedGrowth:
     made = ProvedGrowth()
     sent(stream(GROWING, key), made)
     return made
-
-
-@pytest.mark.parametrize("key", KEYS)
-@pytest.mark.parametrize("size", [0, 1, 7])
-def test_later_stream_is_repaired_from_its_first_delta_on(key: str, size: int) -> None:
-    made = ProvedGrowth()
-    first = text_of(sent(stream(GROWING, key), made), key)
-    assert first == "TeaTea comesTea comes fromTea comes from Asia."
-    again = [
-        "It is",
-        "It is so",
-        "It is so, she said",
-        "It is so, she said",
-        "It is so, she said.",
-    ]
-    assert (
-        text_of(sent(stream(again, key), made, at=size), key) == "It is so, she said."
-    )
-    assert (
-        text_of(sent(stream(["Yes", "Yes, I", "Yes, I do"], key), made), key)
-        == "Yes, I do"
-    )
-    for other in KEYS[1:] if key == "content" else KEYS[:1]:
-        assert text_of(sent(stream(["a", "ab", "abc"], other), made), other) == "aababc"
-    assert text_of(sent(stream(["a", "ab"], key), made, "there"), key) == "aab"
 
 
 def test_thoughts_that_stand_in_details_alone_are_cut_in_their_mirror() -> None:
@@ -120,25 +93,6 @@ def test_what_may_be_chance_waits_a_moment_only() -> None:
         *pipeline.end(),
     ]
     assert text_of(b"".join(out)) == "Yes, I do"
-
-
-def test_event_that_passes_as_received_leaves_what_was_known() -> None:
-    class Faulty(HoldingFix):
-        name = "faulty"
-        handles = ANY
-
-        def edit(self, chunk: Chunk) -> bool:
-            if self.seen.n == 2:
-                raise RuntimeError
-            return False
-
-        def flush(self) -> list[Chunk]:
-            return []  # so it is asked about all
-
-    asked = Asked(stream=True, growth=Growth(proof(), "here"))
-    data = stream(["Yes", "Yes, I", "Yes, I do"])
-    out = b"".join(feed([data], asked, [*FIXES, Faulty]))
-    assert text_of(out) == "YesYes, I, I do"
 
 
 def test_places_that_are_remembered_are_bounded() -> None:

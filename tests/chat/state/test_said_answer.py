@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -10,7 +9,6 @@ from llm_normalize.chat.state import said_answer as module
 from llm_normalize.chat.state.said_answer import SaidAnswer
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import DONE, chunk, wire
 from streams import cuts
@@ -105,21 +103,3 @@ def test_fields_of_a_call_are_said_with_its_id() -> None:
     said.note({"tool_calls": [{"index": 0, "extra_content": SIGNATURE}]})
     assert said.calls == {0: ("c", {"extra_content": SIGNATURE})}
     assert said
-
-
-def test_body_says_the_same() -> None:
-    message: Any = {
-        "role": "assistant",
-        "content": "Hi",
-        "reasoning_content": "Hm.",
-        "tool_calls": [{**CALL, "extra_content": SIGNATURE}],
-    }
-    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
-    body = {"id": "i", "object": "chat.completion", "created": 1, "model": "m"}
-    data = json.dumps({**body, "choices": [choice]}).encode()
-    said = repair_body(data, 200, Asked(), FIXES).said
-    assert said is not None
-    assert (said.reasoning, said.text) == ("Hm.", "Hi")
-    assert said.calls == {0: ("c", {"extra_content": SIGNATURE})}
-    assert repair_body(data, 400, Asked(), FIXES).said is None
-    assert not SaidAnswer.of(None)

@@ -143,20 +143,6 @@ def test_long_ids_are_distinguished() -> None:
     assert call.is_another({**same, "id": "j" * 5000})
 
 
-def test_last_usage_that_counted_is_remembered() -> None:
-    seen = Seen()
-    for usage in (
-        {"prompt_tokens": 7, "completion_tokens": 1},
-        None,
-        {"prompt_tokens": 7, "completion_tokens": 2},
-        {"prompt_tokens": 0, "completion_tokens": 0},
-    ):
-        seen.note({"choices": [], "usage": usage})
-    assert seen.tokens == (7, 2)
-    seen.note({"choices": [], "usage": {"prompt_tokens": True, "total_tokens": 9}})
-    assert [*map(str, seen.tokens)] == ["None", "None"]
-
-
 def test_many_short_arguments_are_what_they_say_together() -> None:
     call = SentCall("call_1", "f", room=1000)
     for digit in "0123456789" * 60:

@@ -10,7 +10,6 @@ from llm_normalize.exchange.message.request_facts import named_host
 from llm_normalize.exchange.request.adapted_request import (
     Adapted,
     adapt,
-    body_of,
     client_of,
 )
 from llm_normalize.request.adaptation import Adaptation, HostAdaptations
@@ -47,25 +46,6 @@ def test_body_that_is_compressed_stays_so() -> None:
     made.request.content = made.request.raw_content
     assert adapted(made)
     assert gzip.decompress(made.request.raw_content or b"") == b'{"model":"m","n":1}'
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        None,
-        b"",
-        b"no",
-        b"[]",
-        b'{"prompt_cache_key":1,"prompt_cache_key":2}',
-        b"[" * 900,
-    ],
-)
-def test_body_that_is_not_understood_stays(content: bytes | None) -> None:
-    made = chat_flow()
-    made.request.raw_content = content
-    assert body_of(made.request) is None
-    assert adapted(made) is None
-    assert made.request.raw_content == content
 
 
 @pytest.mark.parametrize(

@@ -89,20 +89,6 @@ def test_which_answers_are_not_ready(
 # -- where is asked ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("host", ["nim.test", "nim.test:8443", "[::1]:8443"])
-@pytest.mark.parametrize("name", ["nim.test", "kept.test"])
-def test_host_and_port_are_those_of_the_request(
-    proxy: Proxy, status: Status, host: str, name: str
-) -> None:
-    made = accepted(host)
-    made.request.host_header = name
-    assert fetched(proxy, made)
-    request = one(status)
-    assert (request.scheme, request.path) == ("https", STATUS + NAME)
-    assert (request.host, request.port) == (made.request.host, made.request.port)
-    assert request.headers["host"] == name
-
-
 @pytest.mark.parametrize(
     ("host", "sni"),
     [

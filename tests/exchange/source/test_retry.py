@@ -8,8 +8,8 @@ from llm_normalize.exchange.source import retry
 from llm_normalize.exchange.source.retry import MAX_RETRIES
 from llm_normalize.mitm.second_request import Reply, UpstreamError
 from llm_normalize.records.snapshot import KEY
-from llm_normalize.wire.json_text import dumps, loads
-from proxies import GOOD_BODY, Proxy, broken, chat_flow, messages, response_of
+from llm_normalize.wire.json_text import loads
+from proxies import Proxy, broken, chat_flow, messages, response_of
 
 SEED = b'{"error":{"message":"Unknown parameter: \'seed\'"}}'
 STORE = b'{"error":{"message":"Unknown parameter: \'store\'"}}'
@@ -45,18 +45,6 @@ def test_what_did_not_help_is_not_learned(
     made.response = None
     proxy.addon.request(made)
     assert loads(made.request.content) == ASKED
-
-
-def test_what_a_failure_hid_is_learned_with_the_next_refusal(
-    proxy: Proxy, upstream: SecondAnswers
-) -> None:
-    good = Reply(200, "OK", JSON, dumps(GOOD_BODY))
-    upstream.replies = [FAILED, good]
-    assert [play(proxy, refused()).status_code for _ in range(2)] == [500, 200]
-    made = refused()
-    made.response = None
-    proxy.addon.request(made)
-    assert loads(made.request.content) == loads(upstream.asked[-1].content or b"")
 
 
 def test_answer_that_is_not_ready_is_not_followed(
@@ -139,44 +127,3 @@ def test_what_helped_is_learned_though_more_is_refused_than_tries(
     known = learned.of(key_of(made.request, {"model": "m"}, client_of(made)))
     assert [each.path for each in known] == [("seed",), ("a",), ("b",)]
     assert b"'c'" in (response_of(made).content or b"")
-
-
-ROLE = b'{"error":{"code":400,"message":"Unexpected message role."}}'
-PARTS = (
-    b'{"detail":[{"type":"string_type","loc":["body","messages",1,"content"],'
-    b'"msg":"Input should be a valid string"}]}'
-)
-NULL = b'{"error":{"message":"messages[2].content: expected a string, got null"}}'
-CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-SAID: list[Any] = [
-    {"role": "developer", "content": "Be brief."},
-    {"role": "user", "content": [{"type": "text", "text": "Hi"}]},
-    {"role": "assistant", "content": None, "tool_calls": [CALL]},
-]
-
-
-def test_form_of_messages_does_not_use_up_the_tries(
-    proxy: Proxy, upstream: SecondAnswers
-) -> None:
-    names = ["a", "b", "c"]
-    asked = {"model": "m", "messages": SAID, "stream": True} | dict.fromkeys(names, 1)
-    refusals = [PARTS, *(SEED.replace(b"seed", each.encode()) for each in names), NULL]
-    upstream.replies = [
-        *(Reply(400, "", JSON, each) for each in refusals),
-        Reply(200, "OK", JSON, dumps(GOOD_BODY)),
-    ]
-    response = play(proxy, refused(ROLE, asked))
-    assert (response.status_code, len(upstream.asked)) == (200, 6)
-    assert b"data: [DONE]" in response.content
-    system, user, assistant = upstream.bodies[-1]["messages"]
-    assert (system["role"], user["content"]) == ("system", "Hi")
-    assert (assistant["content"], assistant["tool_calls"]) == ("", [CALL])
-    (request,) = proxy.records("request")
-    assert request["changed"] == ["messages[*].role", "messages[*].content"]
-    assert request["dropped"] == names
-    # The next request is right at once.
-    made = refused(request=asked)
-    made.response = None
-    proxy.addon.requestheaders(made)
-    proxy.addon.request(made)
-    assert loads(made.request.content) == upstream.bodies[-1]

@@ -100,47 +100,6 @@ def refused(status: int = 400, **more: Any) -> http.HTTPFlow:
     return chat_flow(request=ASKED, status=status, headers=dict(JSON), **more)
 
 
-def test_stream_takes_the_place_of_a_refusal(
-    proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client_stream, rest = first(monkeypatch), Rest(STREAM[:50], STREAM[50:])
-    replies.append(Reply(200, "OK", EVENTS, live_body=rest))
-    made = refused()
-    response = play(proxy, made)
-    assert response.status_code == 200
-    assert response.headers["transfer-encoding"] == "chunked"
-    assert "content-length" not in response.headers
-    assert (client_stream.is_forgotten, client_stream.received, rest.is_closed) == (
-        True,
-        STREAM,
-        True,
-    )
-    assert proxy.feed(made, STREAM) == STREAM
-    proxy.feed(made, b"")
-    proxy.addon.response(made)
-    (record,) = proxy.records("flow")
-    assert (record["status"], record["end"]) == (200, "complete")
-
-
-@pytest.mark.parametrize("is_reloaded", [False, True])
-def test_client_that_leaves_meanwhile_is_recorded(
-    proxy: Proxy,
-    replies: list[Any],
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    is_reloaded: bool,
-) -> None:
-    def leave() -> None:
-        if is_reloaded:
-            proxy.addon.done()
-
-    first(monkeypatch)
-    replies.append(leave)
-    play(proxy, refused())
-    (record,) = proxy.records("flow")
-    assert (record["status"], record["end"]) == (None, "client-left")
-
-
 def test_answer_in_an_unknown_encoding_after_a_reload_is_recorded(
     proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

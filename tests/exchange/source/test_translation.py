@@ -362,18 +362,6 @@ def test_path_that_is_missing_is_asked_as_chat_and_remembered(
     assert send(proxy, flow(path, host=OTHER)).request.path.endswith("/completions")
 
 
-def test_unstreamed_request_is_asked_as_chat(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
-) -> None:
-    client = first(monkeypatch, MISSING)
-    replies.append(Reply(200, "OK", JSON, BODY))
-    made = first_refusal(proxy, MESSAGES, stream=False)
-    response = play(proxy, made)
-    response.raw_content = client.received
-    proxy.addon.response(made)
-    assert loads(response.content or b"")["type"] == "message"
-
-
 def asks(who: str, path: str = MESSAGES, **more: Any) -> http.HTTPFlow:
     """Return a flow of the client with this key."""
     made = flow(path, host=OTHER, **more)
@@ -514,28 +502,6 @@ def test_request_that_was_translated_in_vain_is_sent_once_as_it_came(
     (record,) = [each for each in proxy.records("flow") if each["stream"]]
     assert (record["protocol"], record["changed"]) == ("messages", 1)
     assert "translated" not in record
-
-
-@pytest.mark.parametrize("status", [200, 500])
-def test_body_that_was_asked_in_vain_in_translation_is_repaired_as_it_came(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any], status: int
-) -> None:
-    learn(proxy, monkeypatch, replies, "one")
-    told = {"type": "text", "text": "Hi"}
-    right = events.message(told) if status == 200 else {"error": {"message": "Busy"}}
-    body = dumps({**right, "stop_reason": "stop"})
-    made = asks("one", stream=False)
-    reply = Reply(status, "OK", JSON, body)
-    response, received = answers_as_asked(proxy, monkeypatch, made, reply)
-    response.raw_content = received
-    proxy.addon.response(made)
-    value = loads(response.content or b"")
-    if status == 200:
-        assert value == {**right, "stop_reason": "end_turn"}
-    else:
-        assert value["type"] == "error"
-        assert value["error"] == {"type": "api_error", "message": "Busy"}
-    assert response.status_code == status
 
 
 def test_summary_that_was_asked_in_vain_in_translation_passes(
@@ -736,19 +702,6 @@ def test_native_provider_is_asked_in_its_form(proxy: Proxy) -> None:
     assert made.request.path == MESSAGES
     response = response_of(send(proxy, flow(COUNT, host="api.anthropic.com")))
     assert response.status_code == 200
-
-
-def test_route_by_model_is_found_before_the_translation(proxy: Proxy) -> None:
-    base = "https://api.cloudflare.com/client/v4/accounts/1"
-    proxy.set(
-        normalize_routes=[
-            f"{OTHER}/m=https://{HOST}/v1",
-            f"{OTHER}/n=workers-ai:{base}",
-        ]
-    )
-    assert send(proxy, flow(host=OTHER)).request.host == HOST
-    made = send(proxy, flow(host=OTHER, model="n"))
-    assert made.request.path.endswith("/ai/run/n")
 
 
 def test_list_of_models_has_the_form_of_its_client(proxy: Proxy) -> None:

@@ -5,7 +5,6 @@ import pytest
 from mitmproxy import http
 
 from llm_normalize.exchange.delivery.stream_or_buffer import is_workers_ai_answer
-from llm_normalize.exchange.request.adapted_request import Adapted
 from llm_normalize.exchange.source import retry as retries
 from llm_normalize.exchange.source.workers_ai_run import retry_without_stream, translate
 from llm_normalize.exchange.state.exchange import Exchange
@@ -23,18 +22,6 @@ REQUEST = {
     "stream": True,
     "verbosity": "low",
 }
-
-
-def test_request_gets_its_path_and_its_form() -> None:
-    made = Exchange(chat_flow(request=REQUEST))
-    translate(made, "/base")
-    assert made.flow.request.path == "/base/ai/run/@cf/acme/brook"
-    assert made.mapped_model == "@cf/acme/brook"
-    edits = [("request-not-native", "dropped", "verbosity")]
-    assert made.adapted == Adapted(dumps(REQUEST), edits)
-    named = Exchange(chat_flow(request=REQUEST), mapped_model="gpt-4o")
-    translate(named, "/base")
-    assert named.mapped_model == "gpt-4o"
 
 
 def running(

@@ -24,22 +24,6 @@ NO_LOG: dict[str, Any] = {"observe": False, "strict": False, "log": None}
 ALL = Settings(FIXES, **NO_LOG)
 
 
-def test_what_was_sent_is_kept_unless_mitmproxy_has_kept_it() -> None:
-    for stored, snapshot in ((None, b"sent"), (b"", b"sent"), (b"stored", b"stored")):
-        made = chat_flow()
-        response_of(made).data.content = stored
-        running = RunningAnswer.of(made, ALL)
-        pipeline = Pipeline(running.asked, FIXES)
-        running.rewriter = Rewriter(pipeline, Decoder(), snapshot=running.snapshot)
-        running.rewriter.read(b"sent")
-        running.rewriter.read(b"")
-        running.store(running.close(Stats(), 200, "complete"))
-        assert response_of(made).raw_content == snapshot
-    made.response = None
-    running.store(running.close(Stats(), None, "error"))
-    assert made.metadata[KEY]["end"] == "error"
-
-
 def streaming(made: http.HTTPFlow, **more: Any) -> RunningAnswer:
     """Return the answer of *made*, streamed through a rewriter."""
     running = RunningAnswer.of(made, Settings(FIXES, **({**NO_LOG, **more})))

@@ -1,4 +1,3 @@
-import re
 from collections.abc import Iterator, Sequence
 from itertools import batched
 from typing import Any, cast
@@ -114,23 +113,6 @@ def test_text_behind_text_is_no_block_of_its_own_also_if_it_refuses() -> None:
     assert said({"content": "a"}, {"refusal": "b"}) == [{"type": "text", "text": "ab"}]
 
 
-def test_calls_that_take_turns_wait_for_one_another_and_lose_nothing() -> None:
-    translator = answer()
-    translator.chunk(chunk({"role": "assistant"}))
-    two = (call(0, name="f", call_id="c0"), call(1, '{"b', "g", "c1"))
-    heads = {"tool_calls": [each["tool_calls"][0] for each in two]}
-    assert names(translator.chunk(chunk(heads))) == ["start"]
-    assert names(translator.chunk(chunk(call(0, '{"a": "}')))) == ["delta"]
-    assert translator.chunk(chunk(call(1, '": 2'))) == []
-    assert translator.chunk(chunk({"content": "Text"})) == []
-    whole = translator.chunk(chunk(call(0, '\\""}')))
-    assert names(whole) == ["delta", "stop", "start", "delta"]
-    assert whole[-1][1]["delta"]["partial_json"] == '{"b": 2'
-    rest = translator.chunk(chunk(call(1, "}")))
-    assert names(rest) == ["delta", "stop", "start", "delta"]
-    assert (rest[-1][1]["index"], rest[-1][1]["delta"]["text"]) == (2, "Text")
-
-
 def test_what_waits_for_a_call_without_an_end_is_sent_at_the_finish() -> None:
     deltas = [
         call(0, name="f", call_id="c0"),
@@ -150,24 +132,6 @@ def test_what_follows_a_whole_object_is_no_part_of_it() -> None:
 def test_a_call_at_an_index_of_before_is_another_one() -> None:
     found = said(call(0, "{}", "f", "c0"), {"content": "x"}, call(0, "{}", "f", "c1"))
     assert [each["id"] for each in found if "id" in each] == ["c0", "c1"]
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [("call_0", "call_0-3"), ("call_1", "call_1"), ("", "call_0-3")],
-)
-def test_id_is_that_of_chat_unless_the_conversation_has_it(
-    given: str, expected: str
-) -> None:
-    earlier: list[JsonObject] = [
-        {"type": "tool_use", "id": each, "name": "f", "input": {}}
-        for each in ("call_0", "call_0-2")
-    ]
-    said_before = [*REQUEST["messages"], {"role": "assistant", "content": earlier}]
-    by = answer(messages=said_before)
-    reader = read(events_of(chunk(call(0, "{}", "f", given)), by=by))
-    assert reader.faults == []
-    assert reader.message["content"][0]["id"] == expected
 
 
 @pytest.mark.parametrize(
@@ -233,26 +197,6 @@ def test_stop_sequence_that_was_found(key: str, found: Any, reason: str) -> None
     choice = {"message": {"content": "x"}, "finish_reason": "stop", key: found}
     body = answer(**stops).body({"choices": [choice]})
     assert (body["stop_reason"], body["stop_sequence"]) == (reason, expected)
-
-
-@pytest.mark.parametrize(
-    ("deltas", "texts"),
-    [
-        ([{"content": "\n"}, {"content": "\n"}, call(0, "{}", "f", "c")], []),
-        ([{"content": "\n"}, {"content": "a"}], ["\na"]),
-        ([{"content": " "}, {"reasoning_content": "a"}, {"content": "b"}], [" b"]),
-        ([{"content": " \n"}], [" \n"]),
-        ([call(0, "{}", "f", "c"), {"content": "\n"}], []),
-        ([{"content": " " * 2000}, call(0, "{}", "f", "c")], [" " * 2000]),
-    ],
-)
-def test_blanks_say_nothing_before_a_call(
-    deltas: list[JsonObject], texts: list[str]
-) -> None:
-    reader = read(events_of(*map(chunk, deltas), chunk({}, "stop")))
-    assert reader.faults == []
-    blocks = reader.message["content"]
-    assert [each["text"] for each in blocks if each["type"] == "text"] == texts
 
 
 def test_usage_says_how_much_was_thought() -> None:
@@ -335,18 +279,6 @@ def test_other_choices_are_not_heard() -> None:
 def test_model_is_the_one_that_was_asked(asked: str | None, expected: str) -> None:
     reader = read(events_of(chunk({"content": "x"}), by=answer(model=asked)))
     assert reader.message["model"] == expected
-
-
-def test_id_is_that_of_the_exchange_whatever_the_chat_answer_has() -> None:
-    def message_id(exchange: str, chat_id: str | None) -> Any:
-        by = MESSAGES.translate(REQUEST, Circumstances(exchange)).answer
-        reader = read(events_of(chunk({"content": "x"}, id=chat_id), by=by))
-        return reader.message["id"]
-
-    first = message_id("e-1", "chatcmpl-7")
-    assert re.fullmatch(r"msg_\w+", first)
-    assert message_id("e-1", None) == first
-    assert message_id("e-2", "chatcmpl-7") != first
 
 
 # ------------------------------------------------------------------- properties
@@ -456,21 +388,6 @@ def test_calls_in_any_order_of_their_parts_come_out_whole(
     calls = [each for each in found if each["type"] == "tool_use"]
     assert [each["input"] for each in calls] == wanted
     assert [each["text"] for each in found if each["type"] == "text"] == ["x"] * words
-
-
-def test_whole_calls_one_after_the_other_never_wait() -> None:
-    translator = answer()
-    translator.chunk(chunk({"role": "assistant"}))
-    for at in range(3):
-        found = [
-            *translator.chunk(chunk(call(at, name="f", call_id=f"c{at}"))),
-            *(
-                each
-                for part in '{"a":1}'
-                for each in translator.chunk(chunk(call(at, part)))
-            ),
-        ]
-        assert names(found) == ["stop"] * bool(at) + ["start"] + ["delta"] * 7
 
 
 # ------------------------------------------------- the judge finds what is wrong

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from each_case import each_case
-from growth import MOST, growth
 from judge.responses import Event, check_events, meaning_of, meaning_of_deltas
 from llm_normalize.native_fixes.native_fix import wire
 from llm_normalize.protocols.native_reader import NativeAsked
@@ -36,7 +35,6 @@ from native_faults import (
     key,
     made,
     of_items,
-    renamed,
     stream,
     within,
     without,
@@ -375,20 +373,6 @@ def test_what_has_no_name_passes(given: Data) -> None:
     assert reader().event("", given) == ([("", given)], [])
 
 
-def test_an_item_of_another_kind_that_comes_whole_has_a_beginning() -> None:
-    item = {"id": "ws_1", "type": "web_search_call", "status": "completed"}
-    end = made(RIGHT)[-1]
-    end["response"]["output"] = [item]
-    out, fixes = repaired([*BEGIN, {**end, "sequence_number": 2}])
-    assert "item-added-missing" in fixes
-    assert [name for name, _ in out[2:]] == [
-        "response.output_item.added",
-        "response.output_item.done",
-        "response.completed",
-    ]
-    assert out[3][1]["item"] == item
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -431,23 +415,6 @@ def test_text_that_its_end_says_otherwise_is_the_provider_s() -> None:
     assert fixes == set()
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("response.reasoning_summary_text", "response.reasoning_summary"),
-        ("response.output_text", "response.text"),
-    ],
-)
-def test_foreign_names(old: str, new: str) -> None:
-    out, fixes = repaired(made(RIGHT, renamed(old, new)))
-    assert "event-name-foreign" in fixes
-    assert all(not name.startswith(f"{new}.") for name, _ in out)
-    assert "".join(
-        each["delta"] for name, each in out if name.startswith("response.reasoning")
-        and name.endswith("text.delta")
-    ) == "Hmm…"  # fmt: skip
-
-
 def test_thoughts_by_other_names_are_openai_s() -> None:
     item = {"type": "reasoning", "id": "rs_1", "summary": []}
     part = {"type": "reasoning_text", "text": "Hm"}
@@ -473,20 +440,6 @@ def test_thoughts_by_other_names_are_openai_s() -> None:
     assert out[4][1]["delta"] == "Hm"
 
 
-def test_item_with_bare_texts_has_parts() -> None:
-    def bare(events: list[Data]) -> list[Data]:
-        end = events[-1]
-        for item in end["response"]["output"]:
-            for name in ("content", "summary"):
-                if item.get(name):
-                    item[name] = item[name][0]["text"]
-        return [end]
-
-    out, fixes = repaired(made(MANY, bare))
-    assert "item-text-bare" in fixes
-    assert_right(out, MANY)
-
-
 @pytest.mark.parametrize("kind", ["text", None])
 def test_parts_by_other_names_are_text(kind: str | None) -> None:
     def change(events: list[Data]) -> None:
@@ -501,21 +454,6 @@ def test_parts_by_other_names_are_text(kind: str | None) -> None:
     out, fixes = repaired(made(MANY, change))
     assert "part-type-wrong" in fixes
     assert data(out) == MANY
-
-
-def test_text_part_of_a_thought_is_a_thought_s() -> None:
-    item = {"type": "reasoning", "id": "rs_1", "summary": []}
-    place = {"item_id": "rs_1", "output_index": 0, "content_index": 0}
-    part = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
-    events = [
-        {"type": "response.output_item.added", "output_index": 0, "item": item},
-        {"type": "response.content_part.added", **place, "part": part},
-        {"type": "response.reasoning_text.delta", **place, "delta": "Hm"},
-    ]
-    out, fixes = repaired([*BEGIN, *events])
-    assert fixes == {"part-type-wrong", "sequence-number-wrong"}
-    assert out[3][1]["part"]["type"] == "reasoning_text"
-    assert len(out) == 5
 
 
 def test_arguments_of_a_tool_search_are_an_object() -> None:
@@ -777,55 +715,3 @@ def test_events_in_any_order_never_raise(draw: st.DataObject) -> None:
     texts = [[each["delta"] for each in every(x, "response.output_text.delta")]
              for x in (events, data(out))]  # fmt: skip
     assert [each for each in texts[1] if each in texts[0]] >= texts[0]
-
-
-def items_without_end(count: int) -> list[Data]:
-    return [
-        {"type": "response.output_item.added",
-         "item": {"type": "function_call", "id": f"fc_{at}", "name": "f"}}
-        for at in range(count)
-    ]  # fmt: skip
-
-
-def messages(count: int) -> list[Data]:
-    return [
-        {"type": "response.output_text.delta", "item_id": f"m{at}",
-         "output_index": at, "delta": "x"}
-        for at in range(count)
-    ]  # fmt: skip
-
-
-def nameless_calls(count: int) -> list[Data]:
-    kind = "response.function_call_arguments"
-    return [
-        {"type": f"{kind}.{what}", "item_id": f"m{at}", "delta": "1", "arguments": "1"}
-        for at in range(count)
-        for what in ("delta", "done")
-    ]
-
-
-def one_output(count: int) -> list[Data]:
-    items = [{"type": "message", "content": "x"} for _ in range(count)]
-    return [{"type": "response.completed", "response": {"output": items}}]
-
-
-def one_text(count: int) -> list[Data]:
-    kind = "response.output_text"
-    return [{"type": f"{kind}.delta", "delta": "x"}] * count + [
-        {"type": f"{kind}.done", "text": "x"}
-    ] * count
-
-
-@pytest.mark.unmeasured
-@pytest.mark.parametrize(
-    "make", [items_without_end, messages, nameless_calls, one_output, one_text]
-)
-def test_work_grows_with_the_answer(make: Callable[[int], list[Data]]) -> None:
-    def read(events: list[Data]) -> None:
-        reads = reader()
-        for each in events:
-            reads.event(each["type"], each)
-        end = {"type": "response.completed", "response": {}}
-        reads.event("response.completed", end)
-
-    assert growth(make, read, 500) < MOST

@@ -4,10 +4,8 @@ The recordings are other people's words: see tests/properties/test_recorded.py.
 """
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,15 +25,10 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.protocols.responses import RESPONSES
 from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.wire.json_text import dumps, loads
+from properties import test_recorded as recorded
+from properties.test_recorded import ENTRIES, FOLDER, data_of, select
 from streams import feed
 
-FOLDER = Path(
-    os.environ.get("LLM_CAPTURES") or Path(__file__).parents[4] / "shared" / "captures"
-)
-MANIFEST = FOLDER / "manifest.json"
-ENTRIES: list[dict[str, Any]] = (
-    json.loads(MANIFEST.read_text()) if MANIFEST.exists() else []
-)
 # Recorded with a function forced, and so with `stop`: the request is not translated here.
 FORCED = {
     "azure/gpt-4.1-2025-04-14-object-streaming.sse",
@@ -52,20 +45,9 @@ pytestmark = [
 ]
 
 
-def select(*, stream: bool) -> list[Any]:
-    return [
-        pytest.param(entry, id=entry["file"])
-        for entry in ENTRIES
-        if entry["file"].endswith(".sse") is stream
-    ]
-
-
 def asked_of(entry: dict[str, Any]) -> Asked:
     """Return what the request asked, with what a translated one asks."""
-    body = {**(entry["request_body"] or {}), "stream": entry["stream"]}
-    body["tools"] = body.get("tools") or [{"type": "function", "function": {}}]
-    asked = Asked.from_body(json.dumps(body).encode())
-    return replace(asked, stream=bool(entry["stream"]), usage=bool(entry["stream"]))
+    return replace(recorded.asked_of(entry), usage=bool(entry["stream"]), tools=True)
 
 
 def events_of(stream: bytes) -> Iterator[Event]:
@@ -76,8 +58,8 @@ def events_of(stream: bytes) -> Iterator[Event]:
             yield from answer.done()
         elif payload.startswith(b"{"):
             value = loads(payload)
-            is_error = isinstance(value.get("error"), dict)
-            yield from answer.error(value["error"]) if is_error else answer.chunk(value)
+            error = value.get("error")
+            yield from answer.error(error) if error else answer.chunk(value)
 
 
 def plain(value: Any) -> Any:
@@ -133,7 +115,7 @@ def usage_differences(was: Any, now: Any) -> Iterator[str]:
 
 @each_case(select(stream=True))
 def test_stream_has_the_form_and_says_the_same(entry: dict[str, Any]) -> None:
-    data = (FOLDER / entry["file"]).read_bytes()
+    data = data_of(entry)
     repaired = b"".join(feed([data], asked_of(entry)))
     events = [*events_of(repaired)]
     chat = conformance.meaning_of_stream(repaired)
@@ -151,7 +133,7 @@ def test_stream_has_the_form_and_says_the_same(entry: dict[str, Any]) -> None:
 
 @each_case(select(stream=False))
 def test_body_has_the_form_and_says_the_same(entry: dict[str, Any]) -> None:
-    data = (FOLDER / entry["file"]).read_bytes()
+    data = data_of(entry)
     step = repair_body(data, entry["http_status"], asked_of(entry), FIXES)
     value = loads(step.after[0])
     if "choices" not in value:

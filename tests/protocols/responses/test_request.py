@@ -566,22 +566,6 @@ def test_what_would_change_the_meaning_is_refused(fields: Any, param: str) -> No
     assert (raised.value.param, raised.value.code) == (param, CODES.get(param))
 
 
-@pytest.mark.parametrize(
-    ("given", "arguments"),
-    [
-        ('{"to": "Sk', '{"INVALID_JSON":"{\\"to\\": \\"Sk"}'),
-        ('["Skye"]', '{"INVALID_JSON":"[\\"Skye\\"]"}'),
-        ('"{\\"to\\":1}"', '{"to":1}'),
-        (' {"to": 1}', '{"to": 1}'),
-        ({"to": 1}, '{"to":1}'),
-        (None, "{}"),
-    ],
-)
-def test_arguments_that_are_no_object_become_one(given: Any, arguments: str) -> None:
-    (made,) = messages({**CALL, "arguments": given}, OUTPUT)[0]["tool_calls"]
-    assert made["function"]["arguments"] == arguments
-
-
 @pytest.mark.parametrize("name", ["", None])
 @pytest.mark.parametrize("kind", ["function_call", "custom_tool_call"])
 def test_call_without_a_name_is_of_an_unknown_tool(kind: str, name: Any) -> None:

@@ -119,41 +119,6 @@ def test_text_event_by_event() -> None:
     assert names_of(made.done()) == ["completed"]
 
 
-def test_text_as_a_whole() -> None:
-    events = events_of(stream([{"content": "Low"}, {"content": " tide"}]))
-    response = response_of(events)
-    (item,) = response["output"]
-    part = {
-        "type": "output_text",
-        "text": "Low tide",
-        "annotations": [],
-        "logprobs": [],
-    }
-    assert item["content"] == [part]
-    assert item["status"] == response["status"] == "completed"
-    assert (response["created_at"], response["model"]) == (1700000000, "tern-2")
-    assert response["usage"] == {
-        "input_tokens": 9,
-        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-        "output_tokens": 4,
-        "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": 13,
-    }
-
-
-def test_details_of_usage() -> None:
-    usage = {
-        "prompt_tokens": 9,
-        "completion_tokens": Number("4.0"),
-        "prompt_tokens_details": {"cached_tokens": 8},
-        "completion_tokens_details": {"reasoning_tokens": 3},
-    }
-    found = response_of(events_of(stream([], usage=usage)))["usage"]
-    assert found["input_tokens_details"]["cached_tokens"] == 8
-    assert found["output_tokens_details"] == {"reasoning_tokens": 3}
-    assert found["total_tokens"] == 13
-
-
 def test_figures_that_chat_did_not_give_are_estimated() -> None:
     found = response_of(events_of(stream([{"content": "Ebb." * 7}], usage=None)))[
         "usage"
@@ -179,18 +144,6 @@ def test_blanks_say_nothing_before_a_call(deltas: Any, kinds: list[str]) -> None
     assert [each["type"] for each in found] == kinds
 
 
-def test_reasoning_event_by_event() -> None:
-    events = events_of(
-        stream([{"reasoning_content": "A "}, {"reasoning": "tide"}], "stop")
-    )
-    assert names_of(events)[2:9] == [
-        "output_item.added", "reasoning_summary_part.added",
-        "reasoning_summary_text.delta", "reasoning_summary_text.delta",
-        "reasoning_summary_text.done", "reasoning_summary_part.done",
-        "output_item.done",
-    ]  # fmt: skip
-
-
 def test_reasoning_goes_out_and_comes_back() -> None:
     thought, said = output_of([{"reasoning_content": "A ferry."}, {"content": "Yes"}])
     assert thought["summary"] == [{"type": "summary_text", "text": "A ferry."}]
@@ -204,36 +157,10 @@ def test_same_reasoning_under_two_names_is_there_once() -> None:
     assert reasoning_of(output_of([delta, {"content": "Yes"}])[0]) == "A ferry."
 
 
-def test_text_and_reasoning_in_turns_are_items_in_turn() -> None:
-    deltas = [
-        {"reasoning_content": "One", "content": "Two"},
-        {"reasoning_content": "Three"},
-        {"content": "Four"},
-    ]
-    kinds = [item["type"] for item in output_of(deltas)]
-    assert kinds == ["reasoning", "message", "reasoning", "message"]
-
-
 def test_answer_that_says_nothing_has_an_empty_message() -> None:
     for deltas in ([], [{"reasoning_content": "Hm."}]):
         *_, item = output_of(deltas)
         assert item["content"][0]["text"] == ""
-
-
-def test_call_event_by_event() -> None:
-    made = answer()
-    made.chunk(chunk())
-    opened = made.chunk(chunk(head("find_ferry")))
-    assert names_of(opened) == ["output_item.added"]
-    assert opened[0][1]["item"]["arguments"] == ""
-    assert names_of(made.chunk(chunk(more('{"to":')))) == [
-        "function_call_arguments.delta"
-    ]
-    made.chunk(chunk(more('"Skye"}')))
-    done, item = made.chunk(chunk({}, "tool_calls"))
-    assert done[1]["arguments"] == item[1]["item"]["arguments"] == '{"to":"Skye"}'
-    assert done[1]["name"] == "find_ferry"
-    assert item[1]["item"]["call_id"] == "call_0"
 
 
 def test_call_without_arguments_has_an_empty_object() -> None:

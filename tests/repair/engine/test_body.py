@@ -110,64 +110,12 @@ def test_a_fix_that_fails_is_left_out_and_named(
     ]
 
 
-@pytest.mark.parametrize(
-    ("data", "read"),
-    [
-        (b"no \xff such model", '"no \N{REPLACEMENT CHARACTER} such model"'),
-        (b'{"a":1,"a":2}', r'"{\"a\":1,\"a\":2}"'),
-    ],
-)
-def test_an_error_that_is_no_json_is_read_as_text(data: bytes, read: str) -> None:
-    step = repaired(data, [Renames], status=400)
-    assert step.after == [f'{{"error":{{"message":{read},"code":400}}}}'.encode()]
-
-
 def test_a_failing_fix_does_not_cost_an_error_its_repair(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     step = repaired(b"no", [Fails, Renames], status=400)
     assert step.fixes == ["renames"]
     assert len(caplog.records) == 1
-
-
-@pytest.mark.parametrize(
-    ("body", "status", "message"),
-    [
-        ({"message": "no"}, 500, "no"),
-        ({"error_message": "no", "error_code": 7}, 500, "no"),
-        ({"ok": False, "reason": "quota is used up"}, 429, "quota is used up"),
-        ({"err": "forbidden"}, 403, "forbidden"),
-        ({"success": 0, "msg": "busy"}, 503, "busy"),
-        ({"ResponseMetadata": {"Error": {"Message": "busy"}}}, 503, "busy"),
-        ({"Response": {"Error": {"Code": "AuthFailure", "Message": "x"}}}, 401, "x"),
-        ({"fault": {"faultstring": "time out"}}, 504, "time out"),
-        ({"result": {"error": {"message": "busy"}}}, 503, "busy"),
-        ({"header": {"code": 11200, "message": "AppIdNoAuth"}}, 401, "AppIdNoAuth"),
-        ([{"error": [{"code": 2009, "message": "no"}]}], 500, "no"),
-        ({"choices": [{"error": {"code": 502, "message": "no"}}]}, 502, "no"),
-        ({"choices": [{"message": {}}], "errors": ["busy"]}, 503, "busy"),
-    ],
-)
-def test_a_body_with_nothing_but_words_of_failure_is_an_error(
-    body: Json, status: int, message: str
-) -> None:
-    step = repaired(dumps(body), FIXES)
-    assert step.status == status
-    assert loads(step.after[0])["error"]["message"] == message
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"id": "a", "object": "chat.completion"},
-        {"status": "ok"},
-        {"output": {"text": "Hi"}, "message": "x"},
-        {"data": ["Hi"], "message": "x"},
-        {"result": {"response": "Hi"}, "success": True},
-    ],
-)
-def test_what_may_be_an_answer_keeps_its_status(body: Json) -> None:
-    assert repaired(dumps(body), FIXES).status is None
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,4 @@
 import json
-import logging
 from typing import Any
 
 import pytest
@@ -78,16 +77,6 @@ def marks(made: list[Outgoing]) -> list[Any]:
     ]
 
 
-def test_fix_that_fails_leaves_the_event_as_it_came(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    made, step = run(A, Broken)
-    assert [(outgoing.raw, outgoing.chunk) for outgoing in made] == [(RAW, TEXT)]
-    assert step.fixes == []
-    assert [each.levelno for each in caplog.records] == [logging.ERROR]
-    assert "fix always-broken failed" in caplog.text
-
-
 def test_what_rides_is_applied_to_what_was_changed_after_all_fixes(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -137,21 +126,6 @@ def test_what_was_held_is_sent_though_no_fix_can_be_asked_any_more(
     monkeypatch.setattr(fix_chain, "look", fail)
     assert marks(list(chain.flush(EventRecord(0, None)))) == [(None, None)]
     assert "a stream: the held data passes as it is" in caplog.text
-
-
-def test_fix_that_fails_to_undo_is_off(caplog: pytest.LogCaptureFixture) -> None:
-    class Stuck(A, HoldingFix):
-        name = "stuck"
-
-        def undo(self, n: int) -> None:
-            raise RuntimeError
-
-    chain = chain_of(Stuck, B)
-    assert list(chain.run(EventRecord(0, RAW), dict(TEXT), b"{}", RAW))
-    chain.undo(0)
-    assert "fix stuck failed and is off" in caplog.text
-    (outgoing,) = chain.run(EventRecord(1, RAW), dict(TEXT), b"{}", RAW)
-    assert marks([outgoing]) == [(None, "b")]
 
 
 def held_back(chain: Chain, value: Chunk) -> tuple[list[Outgoing], list[str]]:

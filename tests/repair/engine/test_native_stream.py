@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from llm_normalize.native_fixes import message_events as m
 from llm_normalize.native_fixes.native_fix import wire as native_wire
 from llm_normalize.native_fixes.response_events import WHOLE
 from llm_normalize.protocols import native_readers
@@ -17,35 +18,9 @@ from llm_normalize.repair.engine.native_stream import NativeStream
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.limits import MAX_EVENT
 
-START = {
-    "type": "message_start",
-    "message": {
-        "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [],
-        "stop_reason": None, "stop_sequence": None,
-        "usage": {"input_tokens": 5, "output_tokens": 1},
-    },
-}  # fmt: skip
-BLOCK: list[dict[str, Any]] = [
-    {
-        "type": "content_block_start",
-        "index": 0,
-        "content_block": {"type": "text", "text": ""},
-    },
-    {
-        "type": "content_block_delta",
-        "index": 0,
-        "delta": {"type": "text_delta", "text": "Hi"},
-    },
-    {"type": "content_block_stop", "index": 0},
-]
-END: list[dict[str, Any]] = [
-    {
-        "type": "message_delta",
-        "delta": {"stop_reason": "end_turn", "stop_sequence": None},
-        "usage": {"output_tokens": 2},
-    },
-    {"type": "message_stop"},
-]
+START = m.start()
+BLOCK = [m.block("text"), m.delta("text_delta", "Hi"), m.stop()]
+END = [m.end(), m.STOP]
 
 
 def sent(*events: dict[str, Any]) -> bytes:
@@ -97,29 +72,9 @@ def test_newline_stands_where_no_client_can_decode_an_event(broken: bytes) -> No
     assert play(as_it_came, skipped="data-unreadable")[0] == as_it_came
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b'data: {"type":"ping","x":NaN}\n\n',
-        b"data: 5\n\n",
-        b"data: Busy\n\n",
-        b"event: ping\n\n",
-        b'event: error\ndata: {"no\n\n',
-        b": x\n\n",
-    ],
-)
-def test_what_is_no_broken_event_passes(data: bytes) -> None:
-    assert (
-        data in play(sent(START, *BLOCK) + data + sent(*END), skipped="comment-sent")[0]
-    )
-
-
 def test_change_is_a_record_with_its_fix() -> None:
     out, records = play(sent(START, *BLOCK[:2], *END) + b"data: [DONE]\n\n")
-    assert (
-        out == sent(START, *BLOCK, *END).replace(b'", "', b'", "')
-        or b"content_block_stop" in out
-    )
+    assert b"content_block_stop" in out
     assert b"[DONE]" not in out
     fixes = [name for each in records for name in each.fixes]
     assert fixes == ["block-stop-missing", "done-foreign"]

@@ -11,7 +11,6 @@ from llm_normalize.repair.outcome import EventRecord
 
 LATER = wire([chunk({"content": "Hi"}), chunk({}, finish="stop"), DONE])
 GOOD = wire([chunk({"role": "assistant", "content": ""})]) + LATER
-BAD = wire([chunk({"role": "assistant", "content": None})]) + LATER
 ERROR = b'data: {"error":{"message":"%b","type":"server_error","param":null,"code":null}}\n\n'
 
 
@@ -57,23 +56,6 @@ def test_words_become_an_error_event(data: bytes, words: bytes) -> None:
         (record,) = stream.records
         assert record.fixes == ["error-unwrapped"]
         assert stream.pipeline.events == 1
-
-
-@pytest.mark.parametrize(
-    "before", [b"", b"\n\n", b": ping\n\n", b"\xef\xbb\xbf", b"\r\n"]
-)
-@pytest.mark.parametrize("data", [GOOD, BAD, GOOD.replace(b"data: ", b"data:")])
-def test_event_leaves_when_it_is_complete(before: bytes, data: bytes) -> None:
-    first, _, rest = data.partition(b"\n\n")
-    stream = Stream()
-    sent = (
-        stream.feed(before, first + b"\n\n", rest)
-        if before
-        else stream.feed(first + b"\n\n", rest)
-    )
-    assert b'"delta"' in sent[-2] or b'"delta"' in sent[-1]
-    whole = {Stream().all(parts) for parts in ways(before + data)}
-    assert len(whole) == 1
 
 
 @pytest.mark.parametrize(

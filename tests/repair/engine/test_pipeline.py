@@ -1,5 +1,4 @@
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,15 +15,11 @@ from llm_normalize.wire import sse
 from llm_normalize.wire.event_boundary import EVENT
 from llm_normalize.wire.json_text import dumps, loads
 from llm_normalize.wire.sse import Event
-from streams import ANY, STREAM, feed, repaired
+from streams import ANY, STREAM, feed, repaired, without
 
 OPENING = chunk({"role": "assistant", "content": None})
 NULL_ROLE = chunk({"role": None, "content": "Hi"})
 GOOD = wire([chunk({"role": "assistant", "content": "Hi"})])
-
-
-def without(*names: str) -> list[type[Fix]]:
-    return [fix for fix in FIXES if fix.name not in names]
 
 
 def test_each_event_leaves_with_its_last_byte() -> None:
@@ -301,34 +296,6 @@ def test_error_that_is_a_chunk_too_arrives_as_an_error_and_nothing_is_forged(
         assert out.count(b"[DONE]") == done.count(b"[DONE]")
 
 
-@pytest.mark.parametrize(
-    "notes",
-    [
-        chunk({"content": "!"}, message="a notice", code=1),
-        chunk(None, usage=dict(USAGE), message="fine"),
-        chunk({}, base_resp={"status_code": 0}),
-    ],
-)
-def test_notices_are_no_errors(notes: Chunk) -> None:
-    assert meaning_of_stream(repaired(wire([SAID, notes, DONE]))).errors == []
-
-
-@pytest.mark.parametrize(
-    "event",
-    [
-        b"event: error\ndata: " + dumps(chunk({"content": "!"})) + b"\n\n",
-        b"event: error\n\n",
-    ],
-)
-def test_no_success_is_forged_after_an_event_that_is_called_an_error(
-    event: bytes,
-) -> None:
-    out = repaired(wire([SAID]) + event + DONE)
-    assert b'"finish_reason":"' not in out
-    out = repaired(wire([SAID]) + event + wire([chunk({}, finish="stop")]))
-    assert b"[DONE]" not in out
-
-
 def test_end_is_sent_though_a_value_amid_the_stream_has_no_line_end() -> None:
     value = b'{"a":1}x\n\n'
     usage = chunk(None, usage=dict(USAGE))
@@ -458,18 +425,6 @@ def test_unknown_event_beyond_the_budget_passes_unrepaired() -> None:
     assert b"".join(pipe.feed(wire([NULL_ROLE]))) == wire([chunk({"content": "Hi"})])
 
 
-def test_nothing_is_repaired_once_events_cannot_be_found(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    pipe = Pipeline(STREAM, FIXES)
-    nim = wire([NULL_ROLE])
-    with monkeypatch.context() as patch:
-        patch.setattr(sse.EventParser, "framed", fail)
-        assert b"".join(pipe.feed(nim)) == nim
-    assert b"".join(pipe.feed(nim)) == nim
-    assert len(caplog.records) == 1
-
-
 def test_bug_in_what_is_remembered_costs_no_repair(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -478,33 +433,6 @@ def test_bug_in_what_is_remembered_costs_no_repair(
     monkeypatch.setattr(pipe._memory, "learn", fail)
     assert pipe.feed(data) == Pipeline(STREAM, FIXES).feed(data)
     assert caplog.messages == ["stream: nothing is remembered"] * 2
-
-
-@pytest.mark.parametrize("asked", [STREAM, replace(STREAM, usage=True)])
-@pytest.mark.parametrize("alone", [True, False], ids=["alone", "with the finish"])
-@pytest.mark.parametrize("thought", [[], ["Hm", " so"]], ids=["text", "thought"])
-@pytest.mark.parametrize("every", [True, False], ids=["every", "first"])
-@pytest.mark.parametrize("growing", [True, False], ids=["growing", "zeros"])
-def test_last_figures_count_where_each_chunk_has_some_and_a_finish_comes_early(
-    growing: bool, every: bool, thought: list[str], alone: bool, asked: Asked
-) -> None:
-    deltas: list[Chunk] = [{"reasoning_content": each} for each in thought]
-    deltas += [{"content": each} for each in ("Hi", " you", "!")]
-    sent = [chunk({"role": "assistant", "content": ""}, usage=dict.fromkeys(USAGE, 0))]
-    for at, delta in enumerate(deltas):
-        finish = "stop" if every or not at else None
-        counted = {**USAGE, "completion_tokens": at + 1 if growing else 0}
-        usage = counted if growing else dict.fromkeys(USAGE, 0)
-        sent.append(chunk(delta, finish=finish, usage=usage))
-    last = {**USAGE, "completion_tokens": 7}
-    before_last = {**sent[-1]["usage"]}
-    sent.append(chunk({}, finish="stop", usage=before_last if alone else last))
-    sent += [chunk(None, usage=last)] if alone else []
-    out = repaired(wire([*sent, DONE]), asked)
-    assert check_stream(out, Request(include_usage=asked.usage)) == []
-    # Nobody asked, and chunks that go on have them: they are on every chunk.
-    is_dropped = growing and not every and not asked.usage
-    assert meaning_of_stream(out).usage == (None if is_dropped else last)
 
 
 def test_usage_leaves_a_finish_that_is_not_the_last() -> None:

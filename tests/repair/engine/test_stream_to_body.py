@@ -11,7 +11,7 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine import body
 from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.engine.stream_to_body import body_in, error_in
-from llm_normalize.repair.fix import DONE, USAGE, calling, chunk, completion, head, wire
+from llm_normalize.repair.fix import DONE, USAGE, calling, chunk, head, wire
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire import json_text
 from llm_normalize.wire.json_text import Json, dumps
@@ -23,8 +23,6 @@ MORE = chunk({"content": "i"})
 STOP = chunk({}, finish="stop")
 FIGURES = chunk(None, usage=USAGE)
 STREAM: list[Chunk | bytes] = [OPEN, MORE, STOP, FIGURES, DONE]
-BODY = completion({"role": "assistant", "content": "Hi"})
-WHOLE = {**BODY, "choices": [{**BODY["choices"][0], "logprobs": None}]}
 BUSY: Chunk = {"message": "Too busy", "type": "server_error", "code": "busy"}
 ERROR: Chunk = {"error": {**BUSY, "param": None}}
 
@@ -67,57 +65,6 @@ def error(data: bytes, status: int = 200) -> tuple[Json, int | None]:
     assert conformance.check_error_body(step.after[0]) == []
     assert step.fixes[0] == "stream-in-body"
     return json.loads(step.after[0])["error"], step.status
-
-
-# -- framings ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        wire(STREAM),
-        wire(STREAM).replace(b"\n", b"\r\n"),
-        wire(STREAM).replace(b"\n", b"\r"),
-        wire(STREAM).replace(b"data: ", b"data:"),
-        wire(STREAM).replace(b"data: ", b"data: data: "),
-        wire(STREAM).replace(b"\n\n", b"\n"),
-        wire(STREAM).replace(b"}\n\n", b"}"),
-        wire(STREAM).rstrip(b"\n"),
-        wire(STREAM[:-1]),
-        BOM + wire(STREAM),
-        b"\n\n" + wire(STREAM) + b"\n\n",
-        b": ping\n\n" + wire([OPEN, b": ping\n\n", *STREAM[1:]]),
-        wire([OPEN, b"data: : ping\n\n", b"data: null\n\n", *STREAM[1:]]),
-        wire(STREAM).replace(b"data: {", b"event: message\nid: 7\ndata: {"),
-        lines(*STREAM[:-1]),
-        lines(*STREAM[:-1], b"[DONE]"),
-        lines(*STREAM[:-1], end=b"\r\n"),
-        lines(*STREAM[:-1], end=b""),
-        lines(OPEN, MORE) + b"\n" + wire([STOP, FIGURES, DONE]),
-        b"".join(lines(json.dumps(each, indent=1).encode()) for each in STREAM[:-1]),
-    ],
-)
-def test_a_stream_in_any_framing_becomes_one_body(data: bytes) -> None:
-    assert said(data) == WHOLE
-    assert answer(data) == WHOLE
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        lines(BODY, end=b"\n\n") + DONE,
-        dumps(BODY) + DONE,
-        dumps(BODY) + b"\n" + b"[DONE]",
-        wire([BODY, DONE]),
-        wire([BODY]),
-        BOM + dumps(BODY) + b"\n\n" + DONE,
-        b": ping\n\n" + wire([BODY, DONE]),
-        json.dumps(BODY, indent=2).encode() + b"\r\n\r\n" + DONE,
-    ],
-)
-def test_a_body_among_events_is_the_answer_as_it_is(data: bytes) -> None:
-    assert said(data) == BODY
-    assert answer(data) == BODY
 
 
 # -- what the events say -----------------------------------------------------------

@@ -521,32 +521,6 @@ def test_settled_stream_is_translated_unread(protocol: ClientProtocol) -> None:
 # -- what is learned, and when it holds ------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "events",
-    [
-        [HEAD, FILTERED, text("It"), text(" is")],
-        [HEAD, *(chunk(None, choices=[{"text": each}]) for each in ("content", "so"))],
-    ],
-    ids=("held field", "text that is a key"),
-)
-def test_event_that_only_seems_to_be_a_text_alone_teaches_nothing(
-    events: list[Chunk],
-) -> None:
-    assert_same([wire([each]) for each in events])
-
-
-@pytest.mark.parametrize(
-    "more",
-    [b',"reasoning_details":[{"text":"WORD"}]', b',"meta":{"content":"WORD"}'],
-    ids=("details", "unknown field"),
-)
-def test_field_that_is_dropped_does_not_replace_the_text(more: bytes) -> None:
-    escaped = wire([text("it")]).replace(b'"it"', rb'"\u00e9"' + more)
-    words = ("\u00e9", "\u00e9", "other", "words")
-    events = [escaped.replace(b"WORD", word.encode()) for word in words]
-    assert_same([wire([HEAD, text("so")]), *events], replace(STREAM, strict=True))
-
-
 def test_text_that_two_fixes_read_counts_once() -> None:
     tools = {"tools": [{"type": "function", "function": {"name": "f"}}]}
     asked = Asked.from_body(json.dumps({**REQUEST, **tools, "stream": True}).encode())
@@ -575,20 +549,6 @@ def test_reasoning_under_three_names_is_left_unread() -> None:
     play = Play()
     play.say(HEAD, *map(thought, WORDS))
     assert play.fitted == len(WORDS) - 2
-
-
-def test_known_event_is_repaired_and_recorded_as_before() -> None:
-    play = Play()
-    play.settle(nim)
-    steps, fitted = len(play.steps), play.fitted
-    assert play.say(nim(' "no"\n')) == wire([text(' "no"\n')])
-    assert play.fitted == fitted + 1
-    (step,) = play.steps[steps:]
-    assert (step.n, step.before) == (len(WORDS) + 2, wire([nim(' "no"\n')]))
-    assert (step.after, step.fixes) == (
-        [wire([text(' "no"\n')])],
-        ["role-null", "field-null"],
-    )
 
 
 @pytest.mark.parametrize(

@@ -53,14 +53,3 @@ def test_sign_of_life_and_newlines_are_translated() -> None:
     out, (record, *_) = played(b": ping\n\n", TEXT + b"\n")
     assert out[0] == b"\n"
     assert record.fixes == ["comment-sent", "translated"]
-
-
-def test_event_of_which_nothing_remains_has_nothing_after() -> None:
-    records: list[EventRecord] = []
-    output = TranslatedOutput(
-        records.append, "", verbatim=True, translate=Translation(lambda _: b"")
-    )
-    record = EventRecord(0, TEXT)
-    output.emit(record, TEXT)
-    output.close(record)
-    assert (record.after, record.changed, output.drain()) == ([], True, [])
