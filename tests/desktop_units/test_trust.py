@@ -453,15 +453,6 @@ def act(machine: Simulated, name: str, capsys: pytest.CaptureFixture[str]) -> st
     return said if actions.failed else f"ok: {said}"
 
 
-def test_links_and_javas_keystore_are_read_back(
-    hooked: Hooked, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert act(hooked, "install", capsys).startswith("ok: trusts it now")
-    assert act(hooked, "status", capsys).startswith("ok: trusted")
-    assert act(hooked, "remove", capsys).startswith("ok: ")
-    assert act(hooked, "status", capsys).startswith("not trusted")
-
-
 @pytest.mark.parametrize(
     ("heeded", "installed", "removed"),
     [

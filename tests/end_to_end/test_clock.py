@@ -158,6 +158,24 @@ def test_client_gets_signs_of_life_while_its_provider_is_busy(
     assert len(script.requests) == 2
 
 
+@pytest.mark.usefixtures("bridged")
+@pytest.mark.parametrize("path", ["/v1/responses", "/v1/messages"])
+def test_words_of_a_provider_that_stays_busy_are_an_error_of_the_protocol(
+    client: Http1Client | Http2Client, upstream: Provider, proxy: Mitmdump, path: str
+) -> None:
+    busy = Script("", [b"Too many herons"], 429, {"retry-after": "2"}, "length")
+    script = upstream.script(path=path, turns=[busy, busy])
+    said: Json = {"input": "Hi"} if path == "/v1/responses" else {"messages": []}
+    with proxy.options(normalize_retry=3):
+        reply = client.post(script.path, {"model": "m", "stream": True, **said})
+        assert reply.status == 200
+        body = reply.rest()
+    assert len(script.requests) == 2
+    assert b"event: error\ndata: {" in body
+    assert b"Too many herons" in body
+    assert b"\nToo" not in body
+
+
 # -- the addon is reloaded, or mitmproxy ends, while something waits -------------------
 
 LATE_USAGE = {**STOP, "usage": None}

@@ -2,7 +2,6 @@
 
 import asyncio
 import itertools
-import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -132,19 +131,6 @@ def faults(data: bytes, spoken: Spoken = SPOKEN) -> list[str]:
 
 
 GOOD = b"".join(repaired(Words(5), 4))
-
-
-def test_check_takes_the_stream_in_any_cut() -> None:
-    for seed in range(20):
-        dice = random.Random(seed)
-        check = Check(SPOKEN, repaired=True)
-        at = 0
-        while at < len(GOOD):
-            size = dice.randint(1, 300)
-            check.feed(GOOD[at : at + size], 0)
-            at += size
-        check.end(clean=True)
-        assert check.faults == []
 
 
 def test_check_takes_what_a_proxy_only_passes_on() -> None:

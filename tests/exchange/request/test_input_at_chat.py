@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from llm_normalize import conformance
 from llm_normalize.exchange.request import input_at_chat
 from llm_normalize.exchange.request.input_at_chat import chat_of
-from proxies import fail
+from llm_normalize.repair.fix import DONE, Wire, calling, chunk, head, rest, wire
+from proxies import Proxy, chat_flow, fail
 
 TOOL = {"function": {"parameters": {"properties": {"input": {"type": "string"}}}}}
 SAID = [{"role": "user", "content": "heron?"}]
@@ -42,3 +44,48 @@ def test_request_with_input_alone_is_made_one_of_chat(messages: Any) -> None:
 @pytest.mark.parametrize("text", ['{"input": "x"', '{"input": "x"}}', '["input"]'])
 def test_what_is_no_json_object_is_not_changed(text: str) -> None:
     assert chat_of(text.encode()) is None
+
+
+def test_agent_of_cursor_gets_a_stream_of_chat(proxy: Proxy) -> None:
+    items = [
+        {"role": "system", "content": "Be terse."},
+        {"role": "user", "content": [{"type": "input_text", "text": "heron?"}]},
+        {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c1", "output": "grey"},
+    ]
+    asked: dict[str, Any] = {
+        "model": "m",
+        "input": items,
+        "tools": [{"type": "function", "name": "f", "parameters": {"type": "object"}}],
+        "max_output_tokens": 9,
+        "reasoning": {"effort": "low", "summary": "auto"},
+        "include": ["reasoning.encrypted_content"],
+        "store": False,
+        "stream": True,
+    }
+    made = chat_flow(request=asked)
+    answer, made.response = made.response, None
+    proxy.addon.requestheaders(made)
+    proxy.addon.request(made)
+    sent = json.loads(made.request.content or b"")
+    roles = [each["role"] for each in sent["messages"]]
+    assert roles == ["system", "user", "assistant", "tool"]
+    assert (sent["max_tokens"], sent["reasoning_effort"]) == (9, "low")
+    made.response = answer
+    # The call's name is one of the tools that the request declares in its own form.
+    odd = calling({**head(0, '{"a":2}'), "function": {"name": "functions.f"}})
+    odd["choices"][0]["delta"]["role"] = "assistant"
+    said: Wire = [odd, calling(rest(0, '{"a":2}')), chunk({}, finish="stop"), DONE]
+    body = proxy.stream(made, wire(said))
+    meant = conformance.meaning_of_stream(body).choices[0]
+    assert [(call.name, call.arguments) for call in meant.calls] == [("f", '{"a":2}')]
+    assert meant.finish_reason == "tool_calls"
+    as_chat = conformance.Request(stream=True, tools=True)
+    assert conformance.check_stream(body, as_chat) == []
+    (record,) = proxy.records("request")
+    assert record["fixes"] == ["request-not-chat"]
+    assert sorted(record["dropped"]) == ["include", "reasoning.summary", "store"]
+    assert record["changed"] == ["input", "tools", "max_output_tokens", "reasoning"]
+    (flow,) = proxy.records("flow")
+    assert flow["end"] == "complete"
+    assert "translated" not in flow  # the answer is chat
