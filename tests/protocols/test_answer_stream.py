@@ -76,6 +76,12 @@ def test_byte_order_mark_begins_the_first_event_alone() -> None:
     assert AnswerStream(Echo())(marked) == event("chunk", '{"content":"é"}')
 
 
+def test_nothing_follows_the_end() -> None:
+    stream = AnswerStream(Echo())
+    assert b"done" in stream(DONE)
+    assert stream(TEXT) == stream(TEXT + TEXT) == b""
+
+
 @pytest.mark.parametrize("sign", [b"\n", b": ping\n\n"])
 def test_sign_of_life_is_the_protocols(sign: bytes) -> None:
     assert AnswerStream(Echo())(sign) == event("ping", "{}")
