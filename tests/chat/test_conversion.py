@@ -120,6 +120,17 @@ def test_keys_that_openai_does_not_define_are_kept_at_each_level() -> None:
 LONG_TEXT = "Salt and wind, and a long way to go before the harbour is in sight again."
 
 
+def test_a_long_text_comes_in_pieces() -> None:
+    found = [delta.get("content") for delta in deltas_of(said(content=LONG_TEXT))]
+    assert found == [
+        "",
+        "Salt and wind, and a long way to",
+        " go before the harbour is in sight",
+        " again.",
+        None,
+    ]
+
+
 @pytest.mark.parametrize("keys", [["reasoning"], ["reasoning", "reasoning_content"]])
 def test_reasoning_comes_in_pieces_under_each_of_its_names(keys: list[str]) -> None:
     body = said(x_more=1, **dict.fromkeys(keys, LONG_TEXT))

@@ -257,6 +257,17 @@ def test_a_lost_finish_reason_is_reported(
     ]
 
 
+def test_nothing_is_said_when_nothing_waited(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = chat_flow()
+    proxy.addon.responseheaders(made)
+    proxy.feed(made, wire([HEAD, TEXT]))
+    broken(made, "Server disconnected.")
+    proxy.addon.error(made)
+    assert messages(caplog) == []
+
+
 def test_a_body_that_broke_off_has_a_record(proxy: Proxy) -> None:
     made = chat_flow(request={"model": "m"})
     proxy.addon.responseheaders(made)

@@ -151,12 +151,6 @@ def test_stream_where_a_body_was_asked_becomes_one(proxy: Proxy) -> None:
     assert {"stream-in-body", "block-stop-missing", "stop-reason-foreign"} == {*fixes}
 
 
-def test_stream_of_a_response_where_a_body_was_asked_becomes_one(proxy: Proxy) -> None:
-    bare = [*responses.WHOLE[:-1], responses.end(8)]  # without its output
-    whole = loads(dumps(responses.WHOLE[-1]["response"]))
-    assert body_of(proxy, "/v1/responses", wire(bare)) == (200, whole)
-
-
 LOST = b'data: {"type":"content_blo\n\n'
 
 
@@ -199,12 +193,6 @@ def test_who_made_the_protocol_and_other_hosts_pass(proxy: Proxy, host: str) -> 
     assert proxy.records() == []
 
 
-def test_counting_of_tokens_is_no_answer(proxy: Proxy) -> None:
-    made = chat_flow(path=f"{PATH}/count_tokens")
-    proxy.addon.responseheaders(made)
-    assert not callable(response_of(made).stream)
-
-
 def test_id_of_an_answer_to_another_request_is_made_new(proxy: Proxy) -> None:
     data = wire([start(id="msg_proxy"), *TEXT, end(), STOP])
     again = {"model": "m", "stream": True, "messages": [{"role": "user"}]}
@@ -212,20 +200,6 @@ def test_id_of_an_answer_to_another_request_is_made_new(proxy: Proxy) -> None:
     more = {"model": "other", "stream": True}
     assert proxy.stream(asked(request=more), data) == data  # from a cache, say
     assert b"msg_proxy" not in proxy.stream(asked(request=again), data)
-
-
-def test_right_events_leave_however_they_are_cut(proxy: Proxy) -> None:
-    cut = [GOOD[at : at + 1] for at in range(len(GOOD))]
-    assert proxy.stream(asked(), *cut) == GOOD
-
-
-def test_newline_stands_for_a_lost_event_and_later_ones_are_repaired(
-    proxy: Proxy,
-) -> None:
-    lost = b'data: {"type":"content_blo\n\n'
-    before, after = wire([start(), *TEXT[:2]]), [end("tool_calls"), STOP]
-    out = proxy.stream(asked(), before + lost + wire([*CALL, *after]))
-    assert out == before + b"\n" + wire([*TEXT[2:], *CALL, end("tool_use"), STOP])
 
 
 def test_answer_names_the_model_that_was_asked_for(proxy: Proxy) -> None:

@@ -362,6 +362,18 @@ def test_path_that_is_missing_is_asked_as_chat_and_remembered(
     assert send(proxy, flow(path, host=OTHER)).request.path.endswith("/completions")
 
 
+def test_unstreamed_request_is_asked_as_chat(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
+) -> None:
+    client = first(monkeypatch, MISSING)
+    replies.append(Reply(200, "OK", JSON, BODY))
+    made = first_refusal(proxy, MESSAGES, stream=False)
+    response = play(proxy, made)
+    response.raw_content = client.received
+    proxy.addon.response(made)
+    assert loads(response.content or b"")["type"] == "message"
+
+
 def asks(who: str, path: str = MESSAGES, **more: Any) -> http.HTTPFlow:
     """Return a flow of the client with this key."""
     made = flow(path, host=OTHER, **more)

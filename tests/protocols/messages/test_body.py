@@ -80,18 +80,6 @@ def test_input_is_an_object_that_loses_nothing(
     assert dumps(found)
 
 
-def test_refusal_is_a_text() -> None:
-    found = body_of({"content": None, "refusal": "No."})
-    assert found["content"] == [{"type": "text", "text": "No."}]
-    assert found["stop_reason"] == "end_turn"
-
-
-def test_answer_that_says_nothing_is_a_message() -> None:
-    found = body_of({}, choices=[{"index": 0}])
-    assert check_body(found) == []
-    assert found["content"] == []
-
-
 ERROR = {"message": "out of memory", "code": 500}
 HALF = {"index": 0, "message": {"content": "Half"}, "finish_reason": "error"}
 
@@ -136,9 +124,3 @@ def test_blanks_before_a_call_are_no_text_however_many() -> None:
     assert [each["type"] for each in found["content"]] == ["tool_use"]
     alone = body_of({"content": " " * 5000})
     assert alone["content"] == [{"type": "text", "text": " " * 5000}]
-
-
-def test_answer_that_does_not_say_why_it_ends_has_ended() -> None:
-    found = body_of({"content": "Hi"}, "")
-    assert found["content"] == [{"type": "text", "text": "Hi"}]
-    assert found["stop_reason"] == "end_turn"

@@ -100,19 +100,6 @@ def test_thoughts_text_and_calls_follow_one_another_event_by_event() -> None:
     assert translator.chunk(chunk({"content": "x"})) == []
 
 
-def test_empty_text_opens_no_block() -> None:
-    assert said({"content": ""}, {"reasoning_content": ""}, {"content": None}) == []
-
-
-def test_text_behind_a_call_is_a_block_of_its_own() -> None:
-    found = said({"content": "a"}, call(0, "{}", "f", "c"), {"content": "b"})
-    assert [each["type"] for each in found] == ["text", "tool_use", "text"]
-
-
-def test_text_behind_text_is_no_block_of_its_own_also_if_it_refuses() -> None:
-    assert said({"content": "a"}, {"refusal": "b"}) == [{"type": "text", "text": "ab"}]
-
-
 def test_what_waits_for_a_call_without_an_end_is_sent_at_the_finish() -> None:
     deltas = [
         call(0, name="f", call_id="c0"),
@@ -122,11 +109,6 @@ def test_what_waits_for_a_call_without_an_end_is_sent_at_the_finish() -> None:
     found = said(*deltas, {"content": "y"}, finish="length")
     texts = [each.get("input") or each.get("text") for each in found]
     assert texts == ["{}", "x", '"no', "y"]
-
-
-def test_what_follows_a_whole_object_is_no_part_of_it() -> None:
-    found = said(call(0, "{}", "f", "c0"), {"content": "x"}, call(0, " "))
-    assert [each.get("input") or each.get("text") for each in found] == ["{}", "x"]
 
 
 def test_a_call_at_an_index_of_before_is_another_one() -> None:
@@ -216,13 +198,6 @@ def test_an_error_ends_the_stream() -> None:
     assert translator.done() == translator.error(error) == translator.keep_alive() == []
 
 
-def test_an_error_may_come_first() -> None:
-    translator = answer()
-    reader = read(translator.error({"message": "No", "type": "x", "code": None}))
-    assert reader.faults == []
-    assert reader.error == {"type": "api_error", "message": "No"}
-
-
 def test_a_stream_that_breaks_off_has_no_end() -> None:
     translator = answer()
     reader = Reader().read(translator.chunk(chunk({"content": "x"})))
@@ -271,14 +246,6 @@ def test_other_choices_are_not_heard() -> None:
     reader = read(events_of(both, chunk({}, "stop")))
     assert reader.message["content"] == [{"type": "text", "text": "yes"}]
     assert reader.message["stop_reason"] == "end_turn"
-
-
-@pytest.mark.parametrize(
-    ("asked", "expected"), [("claude-x", "claude-x"), ("", "m-1"), (None, "m-1")]
-)
-def test_model_is_the_one_that_was_asked(asked: str | None, expected: str) -> None:
-    reader = read(events_of(chunk({"content": "x"}), by=answer(model=asked)))
-    assert reader.message["model"] == expected
 
 
 # ------------------------------------------------------------------- properties

@@ -34,7 +34,6 @@ from native_faults import (
     every,
     key,
     made,
-    of_items,
     stream,
     within,
     without,
@@ -189,15 +188,6 @@ def test_thoughts_end_before_the_text_and_their_late_end_is_dropped() -> None:
     # What only the late end says is in the last event.
     kept = out[-1][1]["response"]["output"][0]["encrypted_content"]
     assert kept == RIGHT[-1]["response"]["output"][0]["encrypted_content"]
-
-
-@pytest.mark.parametrize("kind", ["response.output_item.done"])
-def test_all_items_are_ended(kind: str) -> None:
-    out, _ = repaired(made(MANY, without(kind)))
-    names = [name for name, _ in out]
-    assert names.count(kind) == 4
-    # The thoughts' encrypted content comes at the end only.
-    assert check_events(out) == ["response.completed: other items than sent"]
 
 
 # -- the response and its figures ----------------------------------------------------------
@@ -474,17 +464,6 @@ def test_whole_call_at_its_beginning_comes_once() -> None:
     assert "item-added-whole" in fixes
     assert data(out)[2]["item"]["arguments"] == ""
     assert [each["delta"] for each in data(out) if "delta" in each] == ['{"a":1}']
-
-
-def test_call_id_is_the_same_in_all_events_of_its_item() -> None:
-    out, fixes = repaired(made(ONE_CALL, of_items("call_id", None)))
-    assert "call-id-missing" in fixes
-    assert check_events(out) == []
-
-
-def test_two_items_of_one_id() -> None:
-    out, _ = repaired(made(MANY, of_items("id", "msg_same", "message")))
-    assert check_events(out) == []
 
 
 CASES_OF_ONE: list[tuple[str, Any]] = [

@@ -152,25 +152,10 @@ def test_reasoning_goes_out_and_comes_back() -> None:
     assert said["content"][0]["text"] == "Yes"
 
 
-def test_same_reasoning_under_two_names_is_there_once() -> None:
-    delta = {"reasoning_content": "A ferry.", "reasoning": "A ferry."}
-    assert reasoning_of(output_of([delta, {"content": "Yes"}])[0]) == "A ferry."
-
-
 def test_answer_that_says_nothing_has_an_empty_message() -> None:
     for deltas in ([], [{"reasoning_content": "Hm."}]):
         *_, item = output_of(deltas)
         assert item["content"][0]["text"] == ""
-
-
-def test_call_without_arguments_has_an_empty_object() -> None:
-    (item,) = output_of([head("find_ferry")], "tool_calls")
-    assert item["arguments"] == "{}"
-
-
-def test_call_of_a_namespace_has_the_clients_names() -> None:
-    (item,) = output_of([head("sea__tide", "{}")], "tool_calls")
-    assert (item["name"], item["namespace"]) == ("tide", "sea")
 
 
 def test_custom_call_of_a_namespace_has_the_clients_names() -> None:
@@ -180,11 +165,6 @@ def test_custom_call_of_a_namespace_has_the_clients_names() -> None:
     assert item["type"] == "custom_tool_call"
 
 
-def test_call_without_an_id_gets_one() -> None:
-    (item,) = output_of([head("find_ferry", "{}", id=None)], "tool_calls")
-    assert item["call_id"].startswith("call_")
-
-
 def test_custom_call_gives_its_text_as_it_grows() -> None:
     deltas = [head("patch", '{"inp'), more('ut": "*** Be'), more('gin\\n"'), more("}")]
     events = events_of(stream(deltas, "tool_calls"))
@@ -192,15 +172,6 @@ def test_custom_call_gives_its_text_as_it_grows() -> None:
     assert grown == ["*** Be", "gin\n"]
     (item,) = response_of(events)["output"]
     assert (item["type"], item["input"]) == ("custom_tool_call", "*** Begin\n")
-
-
-def test_calls_one_after_the_other_are_closed_in_turn() -> None:
-    deltas = [head("find_ferry"), more("{}"), head("sea__tide", index=1), more("{}", 1)]
-    events = events_of(stream(deltas, "tool_calls"))
-    assert [each.split(".")[-1] for each in names_of(events)[2:]] == [
-        *("added", "delta", "done", "done"), *("added", "delta", "done", "done"),
-        "completed",
-    ]  # fmt: skip
 
 
 def test_calls_that_interleave_wait_for_nothing() -> None:
@@ -226,20 +197,6 @@ def test_calls_that_interleave_wait_for_nothing() -> None:
 def test_index_that_is_used_again_is_another_call() -> None:
     deltas = [head("find_ferry", "{}"), {"content": "And"}, head("sea__tide", "{}")]
     assert len(output_of(deltas, "tool_calls")) == 3
-
-
-def test_text_before_calls_is_closed_by_them() -> None:
-    said, called = output_of([{"content": "Look."}, head("find_ferry")], "tool_calls")
-    assert (said["status"], called["type"]) == ("completed", "function_call")
-
-
-def test_refusal_is_a_part_of_its_own() -> None:
-    deltas = [{"content": "Well."}, {"refusal": "I "}, {"refusal": "can't."}]
-    (item,) = output_of(deltas)
-    assert item["content"] == [
-        {"type": "output_text", "text": "Well.", "annotations": [], "logprobs": []},
-        {"type": "refusal", "refusal": "I can't."},
-    ]
 
 
 def test_citations_are_annotations() -> None:
@@ -330,12 +287,6 @@ def test_error_before_the_first_chunk(error: Any, code: str, message: str) -> No
     assert names_of(events) == ["created", "in_progress", "failed"]
     assert response_of(events)["error"] == {"code": code, "message": message}
     assert response_of(events)["model"] == "asked"
-
-
-def test_stream_without_a_chunk_is_an_empty_answer() -> None:
-    events = checked(answer(model=None).done())
-    assert response_of(events)["model"] == ""
-    assert response_of(events)["created_at"] == 0
 
 
 def test_break_off_forges_nothing() -> None:
@@ -480,12 +431,6 @@ def test_body_that_failed(place: str) -> None:
     response = answer().body({**COMPLETION, **given})
     assert check_response(response) == []
     assert response["error"] == {"code": "server_error", "message": "m"}
-
-
-def test_body_without_choices_is_an_empty_answer() -> None:
-    response = answer().body({**COMPLETION, "choices": None})
-    assert check_response(response) == []
-    assert meaning_of(response).choices[0].text == ""
 
 
 PARTS = st.one_of(
