@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 47_383, "scripts": 8_116, "tests": 56_011}
+BUDGETS = {"addon": 47_381, "scripts": 7_987, "tests": 53_886}
 """Code lines: without blanks, comments and docstrings."""
-MODULES = 576
+MODULES = 575
 """Modules of the addon."""
 _NO_CODE = {
     tokenize.COMMENT,

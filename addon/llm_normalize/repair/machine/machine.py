@@ -61,7 +61,7 @@ sent, a `[DONE]` only after the finish of every choice that the provider sent, n
 an error, nor after what was not understood and may have been one.
 """
 
-from ...chat.chunks.chunk import ENVELOPE, choices, index_of, usage_of
+from ...chat.chunks.chunk import ENVELOPE, choices, envelope_of, index_of, usage_of
 from ...chat.chunks.chunk_content import is_empty_chunk
 from ...chat.chunks.finish_words import finished_of, is_bare_finish
 from ...chat.conversion import counts
@@ -144,11 +144,7 @@ class Machine:
         if sent.begun is None and text.found & _BEGINS:
             sent.begun = text.record.n
         # The text would stay until the next event that is parsed.
-        state.last = {
-            key: () if key == "choices" else each
-            for key, each in text.chunk.items()
-            if key in ENVELOPE or key == "choices"
-        }
+        state.last = envelope_of(text.chunk) | {"choices": ()}
         return True
 
     def _with_choices(self, outgoing: Outgoing, indexes: set[int]) -> None:
