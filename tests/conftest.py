@@ -23,6 +23,7 @@ from support import (
     to,
 )
 
+pytest.register_assert_rewrite("faults.scenario", "faults.rig", "faults.memory")
 TRACERS = pytest.StashKey[Tracers]()
 WAITING = {"demo", "doctor", "end_to_end", "faults", "retries", "run", "workshop"}
 """Folders of tests that wait for processes."""

@@ -147,9 +147,9 @@ def test_client_gets_signs_of_life_while_its_provider_is_busy(
     last: Script | None,
     due: bytes,
 ) -> None:
-    busy = refusal(429, {"error": {"message": "40 a minute"}}, retry_after="2")
+    busy = refusal(429, {"error": {"message": "40 a minute"}}, retry_after="3")
     script = upstream.script(turns=[busy, last or busy])
-    with proxy.options(normalize_retry=3):
+    with proxy.options(normalize_retry=4):
         reply = client.post(script.path, ASKED)
         assert (reply.status, reply.until(b"\n")) == (200, b"\n")
         body = reply.rest().lstrip(b"\n")
@@ -163,10 +163,10 @@ def test_client_gets_signs_of_life_while_its_provider_is_busy(
 def test_words_of_a_provider_that_stays_busy_are_an_error_of_the_protocol(
     client: Http1Client | Http2Client, upstream: Provider, proxy: Mitmdump, path: str
 ) -> None:
-    busy = Script("", [b"Too many herons"], 429, {"retry-after": "2"}, "length")
+    busy = Script("", [b"Too many herons"], 429, {"retry-after": "3"}, "length")
     script = upstream.script(path=path, turns=[busy, busy])
     said: Json = {"input": "Hi"} if path == "/v1/responses" else {"messages": []}
-    with proxy.options(normalize_retry=3):
+    with proxy.options(normalize_retry=4):
         reply = client.post(script.path, {"model": "m", "stream": True, **said})
         assert reply.status == 200
         body = reply.rest()

@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("faults.scenario", "faults.rig", "faults.memory")
-
-from faults.held import SCRIPT, Held  # noqa: E402 - with the asserts rewritten
-from faults.rig import Rig  # noqa: E402
-from support import (  # noqa: E402
+from faults.held import SCRIPT, Held
+from faults.rig import Rig
+from support import (
     Mitmdump,
     Provider,
     forward_proxy,
