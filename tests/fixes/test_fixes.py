@@ -479,6 +479,12 @@ def test_whole_call_with_other_arguments_under_one_id_is_a_call_of_its_own() -> 
         [named("get_t", **SAME), named("read", **SECOND), named("ime", A[1]), named("_file", B[1], index=1)],
         [named(*A, **SAME), named(None, **SECOND), named(None, '{"b"', index=1), named(B[0], ":2}", index=1)],
         [named(None, **SAME), named(None, **SECOND), named(*A), named(None, '{"b"', index=1), named(B[0], ":2}", index=1)],
+        # Its arguments are there before its name, whole or not, with the id of a call that is over.
+        [named(*A, **SAME), named(None, B[1], **SECOND), named(B[0], index=1)],
+        [named(None, '{"a"', **SAME), named(A[0], ":1}"), named(None, '{"b"', **SECOND), named(B[0], ":2}", index=1)],
+        # Both take turns under one index, and the second name grows, or comes in parts.
+        [named(A[0], '{"a":', id="a"), named("read", '{"b":', id="b"), named(None, "1}", id="a"), named(B[0], "2}", id="b")],
+        [named(A[0], '{"a":', id="a"), named("read", '{"b":', id="b"), named(None, "1}", id="a"), named("_file", "2}", id="b")],
     ],
 )  # fmt: skip
 def test_a_call_whose_name_is_late_is_not_mixed_with_the_one_before(

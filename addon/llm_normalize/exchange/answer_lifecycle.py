@@ -125,9 +125,8 @@ class Answers:
         parts = [*rewriter.read(response.raw_content or b""), *rewriter.read(b"")]
         response.data.content = b"".join(parts)
         response.status_code = HTTPStatus.OK  # as it has been sent
-        exchange.is_expected = (
-            True  # its record is that of an answer that never arrived
-        )
+        # Its record is that of an answer that never arrived.
+        exchange.is_expected = True
 
     def retry_as_chat(
         self,

@@ -103,9 +103,8 @@ class Models:
                 continue
             for name in served:
                 other = _respelled(name, sent, asked) if fits(sent, name) else name
-                if (
-                    self.sent(other) == name
-                ):  # else an earlier mapping means another model
+                if self.sent(other) == name:
+                    # Else an earlier mapping means another model.
                     yield other, name
 
 

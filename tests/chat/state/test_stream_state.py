@@ -37,6 +37,12 @@ def test_long_number_beside_a_repeated_key_hides_nothing(key: str) -> None:
     assert Asked.from_body(body) == Asked(stream=True)
 
 
+@pytest.mark.parametrize("value", [False, None, 1, "true", {}])
+def test_only_true_asks_for_a_stream_or_usage(value: Any) -> None:
+    assert not asked(stream=value).stream
+    assert not asked(stream_options={"include_usage": value}).usage
+
+
 @pytest.mark.parametrize("key", ["tools", "functions"])
 def test_tools_have_to_be_offered(key: str) -> None:
     assert asked(**{key: [{"name": "f"}]}).tools

@@ -156,9 +156,8 @@ class OpenCalls:
             if moves or known.held.fragment:
                 found = known
             else:
-                last.is_named = (
-                    True  # it waits for no name: a part of that call was sent
-                )
+                # A part of that call was sent: it waits for no name.
+                last.is_named = True
         if self._opens_another(found, fragment, sent):
             found = self.new(choice, base.number, is_counted=base.is_counted)
         base.turn = found
@@ -178,17 +177,28 @@ class OpenCalls:
         """Tell whether *fragment*, with the id of the call *known*, is a part of that.
 
         Else it is of the *last* call under its index, or opens one: all calls may have one
-        id. A call that is complete only has its arguments again.
+        id, and one that is complete has all of its arguments.
         """
         is_named, is_open = bool(name_of(fragment)), last.opened(sent) is not None
         if known.held.fragment:
-            is_apart = known.has_name(sent) or (last.held.fragment and last.id)
+            is_begun = known.has_name(sent) and not self._has_rest(
+                known, last, fragment
+            )
+            is_apart = is_begun or (last.held.fragment and last.id)
             return not (is_apart if is_named else is_open)
         if not known.opened(sent) or known.id != brief(fragment.get("id")):
             return False
-        is_head = known.is_complete(sent) and not function(fragment).get("arguments")
-        is_new = is_head or is_named or last.has_name(sent)
+        is_new = known.is_complete(sent) or is_named or last.has_name(sent)
         return bool(is_open or last.id or not is_new)
+
+    def _has_rest(self, known: OpenCall, last: OpenCall, fragment: Chunk) -> bool:
+        """Tell whether *fragment* has the rest of the name that is held of *known*."""
+        before, given = name_of(known.held.fragment or {}), name_of(fragment)
+        if known.number != last.number or not (before and given):
+            return False
+        return (
+            str(given).startswith(str(before)) or f"{before}{given}" in self.tools.names
+        )
 
     def _given(self, place: Place, fragment: Chunk, sent: SentCalls) -> OpenCall:
         """Return the call at an index of the provider's.

@@ -295,9 +295,8 @@ class _Reader:
     def _begin(self) -> bool:
         bare = self._rest.lstrip()
         blanks = len(self._rest) - len(bare)
-        if (
-            not bare and self._ended
-        ):  # only whitespace: the text itself may still follow
+        if not bare and self._ended:
+            # Only whitespace: the text itself may still follow.
             known = self._at
             (self._drop if known.has_called else self._send)(blanks)
             self._at = replace(self._at, is_first=known.is_first)

@@ -57,9 +57,8 @@ class Unnamed:
             if held:
                 own = {"index": index_of(fragment)}
                 fragment = join_fragments(self._pop(call, n), fragment) | own
-            if (
-                call is not base and base.at is None
-            ):  # that index is its own from now on
+            if call is not base and base.at is None:
+                # That index is its own from now on.
                 call.turn = self._calls.new(call.choice, call.number)
             return fragment
         if held or not is_hollow(fragment):

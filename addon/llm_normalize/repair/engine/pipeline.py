@@ -51,9 +51,8 @@ class Pipeline(EventStream):
         verbatim = "line-end-cr" not in plan.names
         output = make_output(on_record, label, verbatim=verbatim)
         super().__init__(label, output, count, drops_comments=COMMENT in plan.names)
-        self._growing: GrowingText | None = (
-            None  # with the texts of events that are known
-        )
+        # It grows with the texts of events that are known.
+        self._growing: GrowingText | None = None
         self._chain = chain = Chain(plan, asked, self.seen, label)
         self.event_repair = EventRepair(asked, chain, self.seen, self._parser, output)
         """Parses and repairs events."""
