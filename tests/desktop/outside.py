@@ -190,8 +190,8 @@ class _Client(Child):
 
     def deltas(self) -> list[Any] | None:
         """Return what it got so far, chunk by chunk; None for nothing."""
-        told = (line.removeprefix("data: ") for line in self.lines)
-        chunks = [json.loads(each) for each in told if each.startswith('{"')]
+        data = (line.removeprefix("data: ") for line in self.lines)
+        chunks = [json.loads(each) for each in data if each.startswith('{"')]
         return [each["choices"][0]["delta"] for each in chunks] or None
 
     def ended(self) -> int:

@@ -93,8 +93,8 @@ def test_answer_in_one_body_is_the_same_as_its_events(
             200,
             "text/event-stream",
         )
-        told = [each for _, each in events_in(reply.body) if each["type"] != "ping"]
-        assert told == [each for each in GOOD[end] if each["type"] != "ping"]
+        events = [each for _, each in events_in(reply.body) if each["type"] != "ping"]
+        assert events == [each for each in GOOD[end] if each["type"] != "ping"]
     script = provided(provider, end, data, headers=kind, framing="length")
     asked = {**ASKED[end], "stream": False}
     assert reverse.ask(script.path, asked).body == data

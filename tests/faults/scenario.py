@@ -66,7 +66,7 @@ def complete(*parts: Part, events: int = 5, **more: Any) -> Scenario:
 
 
 def run(rig: Rig, scenario: Scenario) -> None:
-    """Let it happen beside a bystander, and check all that came of it."""
+    """Let it happen beside a bystander, and check every effect."""
     seen = threading.Event()
     parts = [seen if part is SEEN else part for part in scenario.parts]
     script = rig.provider.script(*parts, framing="raw")

@@ -10,7 +10,7 @@ _PLACES = 256
 GOES_ON = "finish"
 """What is remembered where a choice has gone on after its finish reason, which then waits
 for the next event (`repair/machine`)."""
-NOTHING = frozenset[str]()
+_NOTHING = frozenset[str]()
 KINDS = ("content", "reasoning", GOES_ON)
 
 
@@ -30,7 +30,7 @@ class ProvedGrowth:
     def kinds(self, source: Hashable) -> frozenset[str]:
         """The facts proved of *source*: kinds of text, and `GOES_ON`."""
         if not self._proved:
-            return NOTHING  # nearly always
+            return _NOTHING  # nearly always
         found = frozenset(kind for kind in KINDS if (source, kind) in self._proved)
         for kind in found:
             self._proved.move_to_end((source, kind))
@@ -59,7 +59,7 @@ class Growth:
 
     def __init__(self, proved: ProvedGrowth, source: Hashable = None) -> None:
         self.source = source
-        self.known = NOTHING if source is None else proved.kinds(source)
+        self.known = _NOTHING if source is None else proved.kinds(source)
         """The kinds of text that have been proved cumulative, and `GOES_ON`."""
         self._proved = proved
 

@@ -33,6 +33,9 @@ class Held:
     goes_on: "OpenCall | None" = None
 
 
+_NOTHING_HELD = Held()
+
+
 @dataclass(slots=True, eq=False)
 class OpenCall:
     """A call, from its first fragment on. What was sent of it is in `SentCalls`.
@@ -57,12 +60,12 @@ class OpenCall:
     is_named: bool = False
     at: int | None = None
     turn: "OpenCall | None" = None
-    held: Held = Held()
+    held: Held = _NOTHING_HELD
 
     @property
     def is_plain(self) -> bool:
         """Whether it is sent under its own index, and nothing is held of it."""
-        return self.at == self.number and self.is_named and self.held == Held()
+        return self.at == self.number and self.is_named and self.held == _NOTHING_HELD
 
     def opened(self, sent: SentCalls) -> SentCall | None:
         """What was *sent* of it; None before its first fragment was."""

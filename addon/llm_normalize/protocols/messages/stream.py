@@ -256,9 +256,8 @@ class MessagesAnswer(AnswerTranslator):
             raise UntranslatableError(words or UNFINISHED)
         self._blank = BlankText(inf)  # what follows is known
         events = [*self.chunk(chunk_of(completion))]
-        self._last = (
-            self._last or choice or {"finish_reason": None}
-        )  # also if nothing says why it ends
+        # Also if nothing says why it ends.
+        self._last = self._last or choice or {"finish_reason": None}
         events += self.done()
         made = message_in(data for _, data in events)
         assert made is not None

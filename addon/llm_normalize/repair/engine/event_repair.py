@@ -203,9 +203,8 @@ class EventRepair:
         if self.machine.state.words and (
             choices(value) or self.machine.state.all_finished
         ):
-            error_words.drop(
-                self.machine.state
-            )  # before what follows them counts as sent
+            # Before what follows them counts as sent.
+            error_words.drop(self.machine.state)
         for outgoing in self._chain.run(record, value, payload, raw):
             self._send(record, outgoing)
         return Outcome.UNDERSTOOD

@@ -45,8 +45,8 @@ class NativeItem:
         number: How many have begun before.
         kind: Its type.
         given: What its provider has said of it last.
-        early: The item as its beginning has told it, if that says more than OpenAI's.
-        is_announced: Whether the provider has told its beginning.
+        early: The item as its beginning was sent, if that says more than OpenAI's.
+        is_announced: Whether the provider has sent its beginning.
         part: Its last part whose beginning the provider has sent.
         is_sent: Whether the client has got its beginning.
         is_done: Whether it has ended.
