@@ -359,6 +359,18 @@ def test_arguments_that_may_be_a_placeholder_wait_for_the_next_event(
     assert b"".join(pipeline.release(silent=True)) == blank
 
 
+def test_usage_on_the_finish_of_a_text_is_sent_after_a_pause() -> None:
+    pipeline = Pipeline(Asked(stream=True, usage=True), FIXES)
+    opening, text = (
+        chunk({"role": "assistant", "content": ""}),
+        chunk({"content": "Hi"}),
+    )
+    pipeline.feed(wire([opening, text]))
+    pipeline.feed(wire([chunk({}, finish="stop", usage=USAGE)]))
+    # A choice that has sent nothing may have a finish on every chunk: that waits.
+    assert b'"total_tokens"' in b"".join(pipeline.release())
+
+
 def test_unasked_usage_rides_on_a_finish_that_need_not_wait() -> None:
     events: Wire = [TEXT, USED, STOP]
     out = feed([wire([each]) for each in events], fixes=without("finish-early"))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 47_378, "scripts": 7_987, "tests": 53_894}
+BUDGETS = {"addon": 47_375, "scripts": 7_987, "tests": 53_903}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 575
 """Modules of the addon."""
