@@ -16,7 +16,7 @@ from llm_normalize.chat.state.stream_state import Asked, Seen
 from llm_normalize.chat.tool_calls.text_parts import Place, Wanted, read
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
-from llm_normalize.fixes.framing.data_doubled import DataDoubled
+from llm_normalize.fixes.data import DataDoubled
 from llm_normalize.records.masking import mask
 from llm_normalize.repair.engine.assembled_calls import AssembledCalls
 from llm_normalize.repair.engine.body import repair_body

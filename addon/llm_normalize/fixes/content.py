@@ -1,0 +1,312 @@
+"""The text of an answer."""
+
+from ..chat.chunks.chunk import Chunk, change_all, deltas, in_deltas, messages
+from ..chat.chunks.chunk_content import stands_for_text
+from ..chat.chunks.chunk_split import part_text
+from ..chat.state.stream_state import Asked
+from ..repair.fix import (
+    DONE,
+    ROLE,
+    WORD,
+    Example,
+    Fix,
+    PartFix,
+    calling,
+    chunk,
+    completion,
+    head,
+)
+from ..repair.look import Finding
+from ..wire.json_text import Json, dumps
+
+_THINKING = ("thinking", "reasoning", "summary_text")
+_KEYS = ("thinking", "reasoning", "summary", "text")
+_TEXT = {"type": "text", "text": "Hi"}
+_THOUGHT = {"type": "thinking", "thinking": [{"type": "text", "text": "so"}]}
+_REFERENCE = {"type": "reference", "reference_ids": [1]}
+
+
+# `content` as a list of parts where OpenAI sends one string.
+class ContentParts(Fix):
+    """Join the texts, and the thoughts as `reasoning_content`.
+
+    Parts that have no text go to `content_parts`.
+    """
+
+    name = "content-parts"
+    changes = "`content: [{…}]` -> text; thinking parts -> `reasoning_content`"
+    why = 'Clients show "[object Object]" or fail: "expected a string".'
+    providers = ("Mistral (Magistral)", "Databricks", "GLM on Mistral")
+    handles = Finding.CONTENT_PARTS
+    sources = (
+        "https://docs.mistral.ai/capabilities/reasoning/",
+        "https://github.com/meilisearch/meilisearch/issues/6327",
+        "https://github.com/databricks/appkit/issues/559",
+    )
+    examples = (
+        Example.of_event(
+            "thought",
+            chunk({"content": [_THOUGHT]}),
+            chunk({"reasoning_content": "so"}),
+        ),
+        Example.of_event(
+            "text",
+            chunk({"content": [_TEXT, "!", _REFERENCE]}),
+            chunk({"content": "Hi!", "content_parts": [_REFERENCE]}),
+        ),
+        Example.of_body(
+            "body",
+            completion({"role": "assistant", "content": [_THOUGHT, _TEXT]}),
+            completion(
+                {"role": "assistant", "content": "Hi", "reasoning_content": "so"}
+            ),
+        ),
+        Example.untouched("string", [chunk({"content": "Hi"})]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Join the parts of the deltas."""
+        return in_deltas(chunk, _join)
+
+    def body(self, body: Chunk) -> bool:
+        """Join the parts of the messages; a message has its content."""
+        found = [message for _, message in messages(body) if _join(message)]
+        for message in found:
+            message.setdefault("content", "")
+        return bool(found)
+
+
+def _join(part: Chunk) -> bool:
+    if not isinstance(part.get("content"), list):
+        return False
+    text, thought, others = join_parts(part.pop("content"))
+    known = part.get("reasoning_content")
+    if isinstance(known, str) and thought not in known:
+        thought = known if known in thought else known + thought
+    elif isinstance(known, str):
+        thought = known
+    fields = {"content": text, "reasoning_content": thought, "content_parts": others}
+    part.update({key: each for key, each in fields.items() if each})
+    return True
+
+
+def join_parts(parts: list[Json]) -> tuple[str, str, list[Json]]:
+    """The text, the reasoning, and the parts that have neither.
+
+    Source of the parts: https://docs.mistral.ai/capabilities/reasoning/ and the shapes of
+    Databricks and of OpenAI's Responses API, which gateways pass on.
+    """
+    text = thought = ""
+    others = []
+    for part in parts:
+        if isinstance(part, str):
+            text += part
+        elif isinstance(part, dict) and part.get("type") in _THINKING:
+            thought += _words(part)
+        elif isinstance(part, dict) and isinstance(part.get("text"), str):
+            text += part["text"]
+        else:
+            others.append(part)
+    return text, thought, others
+
+
+def _words(value: Json) -> str:
+    if isinstance(value, dict):
+        return "".join(_words(value[key]) for key in _KEYS if key in value)
+    if isinstance(value, list):
+        return "".join(map(_words, value))
+    return value if isinstance(value, str) else ""
+
+
+# `content` as an object or a number where OpenAI sends its text.
+class ContentNotText(PartFix):
+    """Send the JSON as text, which is what OpenAI's JSON mode does."""
+
+    name = "content-not-text"
+    changes = "`content: {…}`, a number or a boolean -> its JSON as a string"
+    why = "Typed clients expect a string, and structured output is parsed from one."
+    providers = ("Cloudflare Workers AI (JSON mode)",)
+    handles = Finding.ODD_CONTENT
+    sources = (
+        "https://developers.cloudflare.com/workers-ai/features/json-mode/",
+        "https://github.com/cloudflare/ai/tree/main/packages/workers-ai-provider",
+    )
+    examples = (
+        Example.of_body(
+            "object",
+            completion({"role": "assistant", "content": {"a": 1}}),
+            completion({"role": "assistant", "content": '{"a":1}'}),
+        ),
+        Example.of_event("number", chunk({"content": 4}), chunk({"content": "4"})),
+        Example.untouched("string", [chunk({"content": "4"})]),
+        Example.untouched("null", [chunk({"content": None})]),
+    )
+
+    def part(self, part: Chunk) -> bool:
+        """Write its content as text."""
+        if isinstance(part.get("content"), str | list | None):
+            return False
+        part["content"] = dumps(part["content"]).decode()
+        return True
+
+
+_TEXT_DELTA = {"role": "assistant", "content": "Let me see."}
+_BOTH = {**_TEXT_DELTA, "tool_calls": [head()]}
+_TEXT_2 = chunk(_TEXT_DELTA)
+
+
+# Text and a tool call in one delta.
+class ContentWithCalls(Fix):
+    """Send the text first, in a chunk of its own."""
+
+    name = "content-with-calls"
+    changes = "text beside a tool call -> a chunk of its own before it"
+    why = "Continue takes the text from such a delta, and loses the call's id and name."
+    providers = ("SGLang", "Mistral", "gateways that join chunks")
+    handles = Finding.TEXT_AND_CALLS
+    sources = (
+        "https://github.com/continuedev/continue/tree/main/packages/openai-adapters",
+        "https://platform.openai.com/docs/guides/function-calling#streaming",
+    )
+    examples = (
+        Example("both", [chunk(_BOTH)], [_TEXT_2, calling(head())], ended=False),
+        Example(
+            "log probabilities",
+            [chunk(_BOTH, logprobs={"content": []})],
+            [
+                chunk(_TEXT_DELTA, logprobs={"content": []}),
+                chunk({"tool_calls": [head()]}, logprobs=None),
+            ],
+            ended=False,
+        ),
+        Example.untouched("apart", [_TEXT_2, calling(head())], ended=False),
+        Example.untouched(
+            "no text",
+            [chunk({"role": "assistant", "content": "", "tool_calls": [head()]})],
+            ended=False,
+        ),
+    )
+
+    def edit(self, chunk: Chunk) -> list[Chunk] | None:
+        """Split the chunk."""
+        return part_text(chunk)
+
+
+_NULL = chunk({"role": "assistant", "content": None})
+_TOOLS = Asked(stream=True, tools=True)
+
+
+# `content: null` where OpenAI sends a string or nothing.
+class ContentNull(Fix):
+    """Send `""` in an opening, nothing later, a string in a message.
+
+    OpenAI opens a tool call with `content: null` and a text with `content: ""`. Where the
+    request has tools, an opening that is only a role and null waits for the one event
+    that tells which.
+    """
+
+    name = "content-null"
+    changes = '`content: null` -> `""` in an opening, removed later, `""` in a body'
+    why = 'Chatbox shows "null" before the answer; adding it to a string raises.'
+    providers = ("NVIDIA NIM", "SGLang", "GitHub Copilot", "DeepSeek", "llama.cpp")
+    handles = Finding.NULL_CONTENT
+    sources = (
+        "https://github.com/BerriAI/litellm/issues/2010",
+        "https://github.com/aaamoon/copilot-gpt4-service/issues/121",
+    )
+    spares_openai = True
+    examples = (
+        Example("opening", [_NULL, WORD], [ROLE, WORD], ended=False),
+        Example(
+            "later",
+            [ROLE, chunk({"content": None, "reasoning_content": "so"})],
+            [ROLE, chunk({"reasoning_content": "so"})],
+            ended=False,
+        ),
+        Example(
+            "text although tools are there",
+            [_NULL, WORD],
+            [ROLE, WORD],
+            asked=_TOOLS,
+            ended=False,
+        ),
+        Example.of_body(
+            "body",
+            completion({"role": "assistant", "content": None}),
+            completion({"role": "assistant", "content": ""}),
+        ),
+        Example.untouched("tool call", [_NULL, calling(head())], asked=_TOOLS),
+        Example.untouched("refusal", [chunk({"content": None, "refusal": ""})]),
+        Example.untouched("string", [ROLE, WORD]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Repair the deltas."""
+        changed = False
+        for index, choice, delta in deltas(chunk):
+            if delta.get("content", "") is not None:
+                continue
+            if index in self.seen.choices:
+                del delta["content"]
+            elif stands_for_text(delta) or isinstance(delta.get("refusal"), str):
+                continue
+            elif any(value for key, value in delta.items() if key != "role"):
+                del delta["content"]  # reasoning, say, is alone in its delta
+            elif self.asked.tools and choice.get("finish_reason") is None:
+                continue  # the machine decides when it knows what follows
+            else:
+                delta["content"] = ""
+            changed = True
+        return changed
+
+    def body(self, body: Chunk) -> bool:
+        """Repair the messages."""
+        changed = False
+        for choice, message in messages(body):
+            if (
+                message.get("content") is None
+                and not stands_for_text(message)
+                and choice.get("finish_reason") != "content_filter"
+            ):
+                message["content"] = ""
+                changed = True
+        return changed
+
+
+# An opening that names the role alone, without any `content`.
+class ContentMissing(Fix):
+    """Open with an empty text, as OpenAI does."""
+
+    name = "content-missing"
+    changes = '`{"role": "assistant"}` -> `{"role": "assistant", "content": ""}`'
+    why = "Loops that index `delta['content']` of the first chunk raise a KeyError."
+    providers = ("Cerebras", "Avian", "xAI", "Vercel AI Gateway", "Novita")
+    handles = Finding.ROLE_ALONE
+    sources = ("https://platform.openai.com/docs/api-reference/chat-streaming",)
+    spares_openai = True
+    examples = (
+        Example.of_event("role alone", chunk({"role": "assistant"}), ROLE),
+        Example.untouched("empty text", [ROLE, chunk({}, finish="stop"), DONE]),
+        Example.untouched(
+            "reasoning", [chunk({"role": "assistant", "reasoning_content": "Hm"})]
+        ),
+        Example.untouched("later", [ROLE, chunk({"role": "assistant"})]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Add the text to deltas that open a choice."""
+        opened = [
+            delta
+            for index, _, delta in deltas(chunk)
+            if "role" in delta and index not in self.seen.choices
+        ]
+        return change_all(_add, opened)
+
+
+def _add(delta: Chunk) -> bool:
+    if "content" in delta or any(
+        delta[key] is not None for key in delta.keys() - {"role"}
+    ):
+        return False
+    delta["content"] = ""
+    return True

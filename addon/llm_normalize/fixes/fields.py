@@ -1,0 +1,274 @@
+"""Fields that say nothing, or that OpenAI does not define, and events that nothing is left of."""
+
+from ..chat.chunks.chunk import (
+    Chunk,
+    calls,
+    choices,
+    deltas,
+    function,
+    in_deltas,
+    in_messages,
+    index_of,
+    put_calls,
+)
+from ..chat.chunks.chunk_content import is_empty_chunk, is_hollow
+from ..chat.chunks.openai_fields import ERROR, parts
+from ..chat.errors.chunk_errors import take_errors
+from ..chat.state.stream_state import Asked
+from ..repair.fix import DONE, HI, TEXT, Example, Fix, calling, chunk, completion, head
+from ..repair.look import Finding
+from ..wire.json_text import Json
+
+_CALL = {"name": "", "arguments": ""}
+_AUDIO = {"id": "", "data": "", "expires_at": 0, "transcript": ""}
+
+
+# A `function_call` or `audio` whose every value is empty, and nulls in an `audio`.
+class FieldHollow(Fix):
+    """Leave the key out; of an `audio` that says something, the nulls."""
+
+    name = "field-hollow"
+    changes = (
+        "`function_call`, `audio` of empty values alone, nulls in `audio` -> removed"
+    )
+    why = "Clients that look whether it is there call a function without a name."
+    providers = ("Snowflake", "Xiaomi MiMo")
+    handles = Finding.FUNCTION_CALL | Finding.AUDIO
+    sources = (
+        "https://docs.snowflake.com/en/user-guide/snowflake-cortex/cortex-rest-api",
+        "https://platform.openai.com/docs/api-reference/chat/object",
+    )
+    examples = (
+        Example.of_body(
+            "body",
+            completion({**HI, "audio": _AUDIO, "function_call": _CALL}),
+            completion(HI),
+        ),
+        Example.of_event("stream", chunk({**HI, "function_call": _CALL}), chunk(HI)),
+        Example.of_body(
+            "audio with nulls",
+            completion(
+                {**HI, "audio": {"id": "a", "data": "AA==", "transcript": None}}
+            ),
+            completion({**HI, "audio": {"id": "a", "data": "AA=="}}),
+        ),
+        Example.untouched(
+            "arguments to come",
+            [chunk({"function_call": {"name": "f", "arguments": ""}})],
+        ),
+        Example.untouched("later", [chunk({"function_call": {"arguments": ""}})]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Drop the keys from the deltas."""
+        return in_deltas(chunk, _drop)
+
+    def body(self, body: Chunk) -> bool:
+        """Drop the keys from the messages."""
+        dropped = in_messages(body, _drop_calls)
+        return in_messages(body, _drop) or dropped
+
+
+def _drop(part: Chunk) -> bool:
+    hollow = [
+        key
+        for key, identity in (("function_call", "name"), ("audio", "id"))
+        if isinstance(part.get(key), dict)
+        and identity in part[key]
+        and not any(part[key].values())
+    ]
+    for key in hollow:
+        del part[key]
+    audio = part.get("audio")
+    found = audio if isinstance(audio, dict) else {}
+    nulls = [key for key, value in found.items() if value is None]
+    for key in nulls:
+        del found[key]
+    return bool(hollow or nulls)
+
+
+def _drop_calls(message: Chunk) -> bool:
+    found = calls(message)
+    remaining = [call for call in found if _is_called(call)]
+    if len(remaining) == len(found):
+        return False
+    put_calls(message, remaining)
+    return True
+
+
+def _is_called(call: Chunk) -> bool:
+    fields = {**call, **function(call)}
+    return any(
+        fields[key] for key in fields if key not in ("index", "type", "function")
+    )
+
+
+# Null fields that OpenAI does not define, or sends only when asked.
+class FieldNull(Fix):
+    """Drop them where an event is repaired anyway; `usage`, if it was not requested.
+
+    They break nothing by themselves, so they are no reason to touch an event.
+    """
+
+    name = "field-null"
+    changes = "null fields unknown to OpenAI, in what is repaired anyway -> removed"
+    why = "Typed clients decode `reasoning_content: null` and the like as text."
+    providers = ("NVIDIA NIM (`stop_reason`)", "SGLang (`matched_stop`)", "vLLM")
+    handles = Finding.LEFT_NULL
+    sources = (
+        "https://github.com/sgl-project/sglang/issues/9657",
+        "https://github.com/exo-explore/exo/issues/2092",
+    )
+    examples = (
+        Example.of_event(
+            "delta and choice",
+            chunk({"content": "Hi", "name": None}, choice={"stop_reason": None}),
+            chunk({"content": "Hi"}),
+        ),
+        Example.of_body(
+            "body",
+            completion({"role": "assistant", "content": "Hi"}, prompt_logprobs=None),
+            completion({"role": "assistant", "content": "Hi"}),
+        ),
+        Example.of_event(
+            "usage",
+            chunk({"content": "Hi", "name": None}, usage=None),
+            chunk({"content": "Hi"}),
+        ),
+        Example.untouched(
+            "fields of OpenAI",
+            [chunk({"content": "Hi", "refusal": None}, service_tier=None, usage=None)],
+            asked=Asked(stream=True, usage=True),
+            ended=False,
+        ),
+        Example.untouched("value", [chunk({"content": "", "name": "x"})], ended=False),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Drop the keys."""
+        changed = not self.asked.usage and chunk.get("usage", 0) is None
+        if changed:
+            del chunk["usage"]
+        return self._drop(chunk) or changed
+
+    def _drop(self, chunk: Chunk) -> bool:
+        changed = False
+        for part, known in parts(chunk):
+            for key in _nulls(part, known):
+                del part[key]
+                changed = True
+        return changed
+
+    def body(self, body: Chunk) -> bool:
+        """Drop the keys."""
+        return self._drop(body)
+
+
+def _nulls(part: Chunk, known: frozenset[str]) -> list[str]:
+    return [key for key, value in part.items() if value is None and key not in known]
+
+
+_STRICT = Asked(stream=True, strict=True)
+
+
+# Fields that OpenAI does not define, where `normalize_strict` asks for no others.
+class FieldUnknown(Fix):
+    """Drop them, reasoning and citations too: `normalize_strict` applies this."""
+
+    name = "field-unknown"
+    changes = "with `normalize_strict`: fields that OpenAI does not define -> removed"
+    why = "Clients with strict schemas refuse a chunk for each key they do not know."
+    providers = ("nearly all",)
+    handles = Finding.UNKNOWN_FIELD
+    sources = (
+        "https://platform.openai.com/docs/api-reference/chat",
+        "https://github.com/openai/openai-node/issues/2423",
+    )
+    examples = (
+        Example.of_event(
+            "stream",
+            chunk({**HI, "reasoning": "so"}, provider="Acme"),
+            chunk(HI),
+            asked=_STRICT,
+        ),
+        Example.of_event(
+            "call of unknown fields alone",
+            calling({"index": 1, "x": 1, "function": {"arguments": ""}}, head()),
+            calling(head()),
+            asked=_STRICT,
+        ),
+        Example(
+            "body",
+            [completion(HI, citations=["x"])],
+            [completion(HI)],
+            asked=_STRICT,
+            kind="body",
+        ),
+        Example(
+            "error",
+            [{"error": {"message": "No", "metadata": {}}, "user_id": "u"}],
+            [{"error": {"message": "No"}}],
+            asked=_STRICT,
+            kind="error",
+        ),
+        Example.untouched("not wanted", [chunk({**HI, "reasoning": "so"})]),
+        Example.untouched(
+            "own", [chunk({**HI, "refusal": None}, service_tier=None)], asked=_STRICT
+        ),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Drop the keys."""
+        if not self.asked.strict:
+            return False
+        changed = False
+        for part, known in parts(chunk):
+            unknown = [key for key in part if key not in known]
+            for key in unknown:
+                del part[key]
+            changed |= bool(unknown)
+        for _, _, delta in deltas(chunk) if changed else ():
+            found = [each for each in calls(delta) if not is_hollow(each)]
+            if len(found) < len(calls(delta)):
+                put_calls(delta, found)
+        return changed
+
+    body = edit
+
+    def error(self, body: Json, status: int) -> Chunk | None:
+        """Drop the keys beside and in the error."""
+        error = body.get("error") if isinstance(body, dict) else None
+        if not self.asked.strict or not isinstance(error, dict):
+            return None
+        known = {key: value for key, value in error.items() if key in ERROR}
+        return None if body == {"error": known} else {"error": known}
+
+
+# Events that a repair left without anything to say.
+class EventEmpty(Fix):
+    """Drop an event that is empty after its repair.
+
+    One that was empty before stays: the provider may keep the connection alive with it.
+    """
+
+    name = "event-empty"
+    changes = "event that a repair left empty -> dropped"
+    why = "OpenAI sends no chunk with `delta: {}` and no finish reason."
+    providers = ("SGLang", "DeepSeek")
+    handles = Finding.LEFT_EMPTY | Finding.LEFT_ERROR
+    sources = ("https://github.com/coderGtm/yantra-app-launcher/issues/545",)
+    examples = (
+        Example("empty", [TEXT, chunk({})], [TEXT], ended=False),
+        Example.untouched("first of its choice", [chunk({})]),
+        Example.untouched("finish reason", [TEXT, chunk({}, finish="stop"), DONE]),
+        Example.untouched("text", [TEXT, chunk({"content": ""})]),
+        Example.untouched("something unknown", [TEXT, chunk({}, timings=[1])]),
+    )
+
+    def edit(self, chunk: Chunk) -> list[Chunk] | None:
+        """Drop the chunk if nothing in it says anything; words alone are an error."""
+        errors: list[Chunk] = [{"error": each} for each in take_errors(chunk)]
+        opened = all(index_of(each) in self.seen.choices for each in choices(chunk))
+        if not (opened and is_empty_chunk(chunk)):
+            return [chunk, *errors] if errors else None
+        return errors

@@ -1,0 +1,176 @@
+"""Finish reasons that do not fit the calls of their choice."""
+
+from ..chat.chunks.chunk import Chunk, calls, choices, function, index_of, messages
+from ..chat.state.repeated_arguments import is_cut
+from ..chat.state.stream_state import Asked
+from ..repair.fix import (
+    DONE,
+    HI,
+    STOP,
+    TEXT,
+    Example,
+    Fix,
+    calling,
+    chunk,
+    completion,
+    head,
+    rest,
+)
+from ..repair.look import Finding
+
+_CALL = head()
+_OPEN = chunk({"role": "assistant", "content": None, "tool_calls": [_CALL]})
+
+
+# `finish_reason: "stop"` although the model called tools.
+class FinishStopWithCalls(Fix):
+    """Say `tool_calls`, unless the request forced a tool: OpenAI says `stop` then."""
+
+    name = "finish-stop-with-calls"
+    changes = '`"stop"`, `"function_call"` after tool calls -> `"tool_calls"`'
+    why = "Agents that look at the finish reason never run the tool."
+    providers = ("SGLang", "Workers AI", "mlx-vlm")
+    handles = Finding.FINISH_OF_CALL
+    sources = (
+        "https://github.com/sgl-project/sglang/issues/2877",
+        "https://github.com/cloudflare/ai/issues/192",
+        "https://github.com/ENTERPILOT/GoModel/issues/124",
+    )
+    spares_openai = True
+    examples = (
+        Example(
+            "stream",
+            [_OPEN, STOP, DONE],
+            [_OPEN, chunk({}, finish="tool_calls"), DONE],
+        ),
+        Example.of_body(
+            "body",
+            completion({"role": "assistant", "content": "", "tool_calls": [_CALL]}),
+            completion(
+                {"role": "assistant", "content": "", "tool_calls": [_CALL]},
+                finish="tool_calls",
+            ),
+        ),
+        Example.untouched(
+            "forced", [_OPEN, STOP, DONE], asked=Asked(stream=True, forced_tool=True)
+        ),
+        Example.untouched("text", [chunk({"content": "Hi"}), STOP, DONE]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Repair the finish reasons of choices that sent tool calls."""
+        changed = False
+        for choice in choices(chunk):
+            called = self.seen.choice(index_of(choice)).called
+            changed |= called and self._repair(choice)
+        return changed
+
+    def body(self, body: Chunk) -> bool:
+        """Repair the finish reasons beside messages with tool calls."""
+        changed = [
+            bool(calls(each)) and self._repair(choice)
+            for choice, each in messages(body)
+        ]
+        return any(changed)
+
+    def _repair(self, choice: Chunk) -> bool:
+        if choice.get("finish_reason") not in ("stop", "function_call"):
+            return False
+        if self.asked.forced_tool:
+            return False
+        choice["finish_reason"] = "tool_calls"
+        return True
+
+
+_CALLS = chunk({}, finish="tool_calls")
+_REASONS = ("tool_calls", "function_call")
+
+
+# `finish_reason: "tool_calls"` although no tool was called.
+class FinishWithoutCall(Fix):
+    """Say `stop` where the answer calls nothing.
+
+    In a stream the reason waits for one event: there are providers that send it first.
+    """
+
+    name = "finish-without-call"
+    changes = '`"tool_calls"`, `"function_call"` without a call -> `"stop"`'
+    why = "Agents look for a call to run, and fail or ask again without end."
+    providers = ("GitHub Copilot", "gateways to Gemini", "Ollama behind Open WebUI")
+    sources = (
+        "https://github.com/NousResearch/hermes-agent/issues/75926",
+        "https://github.com/mastra-ai/mastra/issues/14187",
+        "https://github.com/open-webui/open-webui/issues/23066",
+    )
+    examples = (
+        Example("stream", [TEXT, _CALLS, DONE], [TEXT, STOP, DONE]),
+        Example.of_body(
+            "body", completion(HI, finish="tool_calls"), completion(HI, finish="stop")
+        ),
+        Example.untouched(
+            "call", [TEXT, calling(head()), calling(rest()), _CALLS, DONE]
+        ),
+        Example.untouched("length", [TEXT, chunk({}, finish="length"), DONE]),
+    )
+
+    def body(self, body: Chunk) -> bool:
+        """Repair the reasons beside messages without a call."""
+        wrong = [
+            choice
+            for choice, message in messages(body)
+            if choice.get("finish_reason") in _REASONS
+            and not (message.get("tool_calls") or message.get("function_call"))
+        ]
+        for choice in wrong:
+            choice["finish_reason"] = "stop"
+        return bool(wrong)
+
+
+_HEAD, _CUT = calling(head()), calling(rest(0, '{"a":"b'))
+_CALLS_2, _LENGTH = chunk({}, finish="tool_calls"), chunk({}, finish="length")
+_BODY = {"role": "assistant", "content": None, "tool_calls": [head(0, '{"a":')]}
+_REASONS_2 = ("tool_calls", "function_call", "stop")
+
+
+# Another finish reason than `length` after a tool call that was cut.
+class FinishCallCut(Fix):
+    """Say `length`: only the limit of tokens ends an answer within an object."""
+
+    name = "finish-call-cut"
+    changes = '`"tool_calls"`, `"stop"` after unfinished arguments -> `"length"`'
+    why = "Agents run the call, or ask for it again and again, as its arguments are invalid."
+    providers = ("vLLM",)
+    sources = (
+        "https://github.com/vllm-project/vllm/issues/53269",
+        "https://github.com/vllm-project/vllm/issues/46303",
+    )
+    examples = (
+        Example("stream", [_HEAD, _CUT, _CALLS_2, DONE], [_HEAD, _CUT, _LENGTH, DONE]),
+        Example.of_body(
+            "body",
+            completion(_BODY, finish="tool_calls"),
+            completion(_BODY, finish="length"),
+        ),
+        Example.untouched("whole", [_HEAD, calling(rest()), _CALLS_2, DONE]),
+        Example.untouched(
+            "no JSON", [_HEAD, calling(rest(0, "{a: 1")), _CALLS_2, DONE]
+        ),
+    )
+
+    def body(self, body: Chunk) -> bool:
+        """Repair the reasons beside messages with such a call."""
+        changed = False
+        for choice, message in messages(body):
+            legacy = message.get("function_call")
+            found = [*map(function, calls(message)), legacy]
+            texts = [each.get("arguments") for each in found if isinstance(each, dict)]
+            cut = any(isinstance(each, str) and is_cut(each) for each in texts)
+            changed |= cut and _repair(choice)
+        return changed
+
+
+def _repair(choice: Chunk) -> bool:
+    if choice.get("finish_reason") not in _REASONS_2:
+        return False
+    choice["finish_reason"] = "length"
+    return True

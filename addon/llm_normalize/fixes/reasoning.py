@@ -1,0 +1,173 @@
+"""The reasoning of an answer."""
+
+from ..chat.chunks.chunk import EVERY_REASONING, REASONING, Chunk, deltas, envelope_of
+from ..chat.state.stream_state import MAX_TRACKED, Asked, Seen
+from ..repair.fix import HI, WORD, Example, Fix, PartFix, chunk, completion, head
+from ..repair.look import Finding
+
+_DETAILS = {
+    "reasoning_details": [{"type": "reasoning.text", "text": "so"}, {"data": 1}]
+}
+
+
+# Reasoning under `reasoning`, `reasoning_text` or `reasoning_details` alone.
+class ReasoningRenamed(PartFix):
+    """Send it as `reasoning_content` too, for clients that know only that.
+
+    What was there stays. Clients that read both take the first they find.
+    """
+
+    name = "reasoning-renamed"
+    changes = (
+        "`reasoning`, `reasoning_text` or the words of `reasoning_details` alone -> "
+        "`reasoning_content` beside it"
+    )
+    why = "Clients that know DeepSeek's name show no thoughts, and a long silence."
+    providers = (
+        "vLLM",
+        "OpenRouter",
+        "Groq",
+        "Ollama",
+        "Together",
+        "Workers AI",
+        "MiniMax",
+    )
+    handles = Finding.REASONING
+    sources = (
+        "https://github.com/vllm-project/vllm/issues/27755",
+        "https://api-docs.deepseek.com/guides/reasoning_model",
+    )
+    examples = (
+        Example.of_event(
+            "stream",
+            chunk({"reasoning": "so"}),
+            chunk({"reasoning": "so", "reasoning_content": "so"}),
+        ),
+        Example.of_event(
+            "details", chunk(_DETAILS), chunk({**_DETAILS, "reasoning_content": "so"})
+        ),
+        Example.of_body(
+            "body",
+            completion({**HI, "reasoning_text": "so"}),
+            completion({**HI, "reasoning_text": "so", "reasoning_content": "so"}),
+        ),
+        Example.untouched(
+            "both", [chunk({"reasoning": "so", "reasoning_content": "so"})]
+        ),
+        Example.untouched("empty", [chunk({"content": "Hi", "reasoning": None})]),
+    )
+
+    def part(self, part: Chunk) -> bool:
+        """Add it."""
+        text = part.get("reasoning") or part.get("reasoning_text") or _details(part)
+        if not isinstance(text, str) or not text or part.get("reasoning_content"):
+            return False
+        part["reasoning_content"] = text
+        return True
+
+
+def _details(part: Chunk) -> str:
+    """Return the words in the `reasoning_details` of *part*, and nothing encrypted."""
+    found = part.get("reasoning_details")
+    details = (
+        [each for each in found if isinstance(each, dict)]
+        if isinstance(found, list)
+        else []
+    )
+    texts = [each.get("text") or each.get("summary") for each in details]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+_SO = chunk({"role": "assistant", "content": "", "reasoning_content": "so"})
+_NULL = chunk({"content": "Hi", "reasoning_content": None})
+
+
+# Reasoning that is null again once the text has begun.
+class ReasoningNull(Fix):
+    """Leave the key out, after reasoning has been sent."""
+
+    name = "reasoning-null"
+    changes = "`reasoning_content: null` after reasoning -> removed"
+    why = "openai-node's helper puts the null in the place of all reasoning so far."
+    providers = ("DeepSeek", "DashScope", "SGLang", "vLLM")
+    handles = Finding.REASONING | Finding.NULL_REASONING
+    sources = (
+        "https://api-docs.deepseek.com/guides/reasoning_model",
+        "https://github.com/sgl-project/sglang/issues/9657",
+    )
+    also_covered_by = ("field-null",)
+    examples = (
+        Example("text", [_SO, _NULL], [_SO, WORD], ended=False),
+        Example.untouched("no reasoning", [_NULL], ended=False),
+        Example.untouched("more reasoning", [_SO, _SO], ended=False),
+    )
+
+    def __init__(self, asked: Asked, seen: Seen) -> None:
+        super().__init__(asked, seen)
+        self._thought: set[int] = set()  # choices that have reasoned
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Drop the keys."""
+        changed = False
+        for index, _, delta in deltas(chunk):
+            for key in REASONING:
+                if delta.get(key) and len(self._thought) < MAX_TRACKED:
+                    self._thought.add(index)
+                elif index in self._thought and delta.get(key, "") is None:
+                    del delta[key]
+                    changed = True
+        return changed
+
+
+_BOTH = {"role": "assistant", "content": "Hi", "reasoning_content": "so"}
+_FIRST = chunk({"role": "assistant", "reasoning_content": "so"})
+_KEYS = (*EVERY_REASONING, "reasoning_details")
+
+
+# Reasoning in one delta with text or a tool call.
+class ReasoningWithContent(Fix):
+    """Send the reasoning first, in a chunk of its own."""
+
+    name = "reasoning-with-content"
+    changes = "reasoning beside text or a tool call -> a chunk of its own before it"
+    why = "Continue takes one of them from a delta, and loses the reasoning."
+    providers = ("vLLM", "Mistral (Magistral)", "gateways that join chunks")
+    handles = Finding.REASONING
+    sources = (
+        "https://github.com/continuedev/continue/tree/main/packages/openai-adapters",
+        "https://api-docs.deepseek.com/guides/reasoning_model",
+    )
+    examples = (
+        Example(
+            "text", [chunk(_BOTH)], [_FIRST, chunk({"content": "Hi"})], ended=False
+        ),
+        Example(
+            "call",
+            [chunk({"reasoning_content": "so", "tool_calls": [head()]})],
+            [chunk({"reasoning_content": "so"}), chunk({"tool_calls": [head()]})],
+            ended=False,
+        ),
+        Example.untouched("alone", [_FIRST, chunk({"content": "Hi"})], ended=False),
+        Example.untouched(
+            "no text", [chunk({"content": "", "reasoning_content": "so"})]
+        ),
+    )
+
+    def edit(self, chunk: Chunk) -> list[Chunk] | None:
+        """Split the chunk."""
+        thoughts: list[Chunk] = []
+        for _, choice, delta in deltas(chunk):
+            known = [key for key in _KEYS if delta.get(key)]
+            if not known or not (delta.get("content") or delta.get("tool_calls")):
+                continue
+            # The role opens the choice, so it goes with what comes first.
+            thought = {key: delta.pop(key) for key in ("role", *known) if key in delta}
+            rest = {"delta": thought, "finish_reason": None}
+            if "logprobs" in choice:
+                rest["logprobs"] = None
+            thoughts.append({**choice, **rest})
+            choice.pop("text", None)
+        if not thoughts:
+            return None
+        first = envelope_of(chunk)
+        return [{**first, "choices": thoughts}, chunk]

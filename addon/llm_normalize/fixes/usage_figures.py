@@ -1,0 +1,293 @@
+"""The figures in usage."""
+
+from collections.abc import Iterable
+
+from ..chat.chunks.chunk import COUNTS, Chunk, choices
+from ..chat.state.stream_state import Asked
+from ..repair.fix import DONE, HI, TEXT, USAGE, Example, Fix, chunk, completion
+from ..repair.look import Finding
+from ..wire.json_text import Json, Number, whole_number
+
+
+# `usage: {}`, or usage that is not an object.
+class UsageEmpty(Fix):
+    """Send null if usage was asked for, else no key."""
+
+    name = "usage-empty"
+    changes = "`usage: {}`, or no object -> `null` if asked for, else removed"
+    why = "Zed takes the whole chunk for one of no known kind."
+    providers = ("MiniMax", "gateways")
+    handles = Finding.ODD_USAGE
+    sources = (
+        "https://github.com/zed-industries/zed/issues/42893",
+        "https://github.com/zed-industries/zed/issues/43613",
+    )
+    examples = (
+        Example.of_event("empty", {**TEXT, "usage": {}}, TEXT),
+        Example.of_event(
+            "asked for",
+            {**TEXT, "usage": {}},
+            {**TEXT, "usage": None},
+            asked=Asked(stream=True, usage=True),
+        ),
+        Example("nulls", [{**TEXT, "usage": {"total_tokens": None}}], [TEXT]),
+        Example.of_body("body", completion(HI, usage={}), completion(HI, usage=None)),
+        Example.untouched("null", [{**TEXT, "usage": None}]),
+        Example.untouched("figures", [chunk({}, finish="stop", usage=USAGE)]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Drop it."""
+        if not _is_empty(chunk.get("usage")):
+            return False
+        if self.asked.usage:
+            chunk["usage"] = None
+        else:
+            del chunk["usage"]
+        return True
+
+    def body(self, body: Chunk) -> bool:
+        """Set null, which is missing usage in a body."""
+        if not _is_empty(body.get("usage")):
+            return False
+        body["usage"] = None
+        return True
+
+
+def _is_empty(usage: object) -> bool:
+    if usage is None:
+        return False
+    return not isinstance(usage, dict) or all(each is None for each in usage.values())
+
+
+_WORDS = {**USAGE, "prompt_tokens": "3"}
+_KINDS = ("prompt", "completion", "total", "input", "output")
+_COUNTS = tuple(f"{kind}_tokens" for kind in _KINDS)
+_DETAILS = {
+    "prompt_tokens_details": (
+        "audio_tokens", "cache_write_tokens", "cached_tokens", "image_tokens",
+        "text_tokens",
+    ),
+    "completion_tokens_details": (
+        "accepted_prediction_tokens", "audio_tokens", "reasoning_tokens",
+        "rejected_prediction_tokens", "text_tokens",
+    ),
+}  # fmt: skip
+
+
+# Token counts as text or as fractions.
+class UsageMistyped(Fix):
+    """Send whole numbers."""
+
+    name = "usage-mistyped"
+    changes = (
+        '`usage.*_tokens: "5"`, `5.0` -> `5`; details that are not an object -> null'
+    )
+    why = "Typed clients refuse the chunk, others add text to numbers."
+    providers = ("gateways in JavaScript and Lua",)
+    handles = Finding.ODD_USAGE
+    sources = ("https://platform.openai.com/docs/api-reference/chat/object",)
+    examples = (
+        Example(
+            "text",
+            [TEXT, chunk({}, finish="stop", usage=_WORDS), DONE],
+            [TEXT, chunk({}, finish="stop", usage=USAGE), DONE],
+        ),
+        Example.of_body(
+            "fraction",
+            completion(HI, usage={**USAGE, "prompt_tokens": Number("3.0")}),
+            completion(HI, usage=USAGE),
+        ),
+        Example.untouched("whole", [TEXT, chunk({}, finish="stop", usage=USAGE)]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Convert the counts."""
+        usage = chunk.get("usage")
+        if not isinstance(usage, dict):
+            return False
+        changed = _convert(usage, _COUNTS, _COUNTS)
+        for key, own in _DETAILS.items():
+            details = usage.get(key)
+            if isinstance(details, dict):
+                named = [each for each in details if each.endswith("_tokens")]
+                changed |= _convert(details, named, own)
+            elif details is not None:
+                usage[key] = None
+                changed = True
+        if changed and all(each is None for each in usage.values()):
+            chunk["usage"] = None  # there never was a figure in it
+        return changed
+
+    body = edit
+
+
+def _convert(counts: Chunk, keys: Iterable[str], own: tuple[str, ...]) -> bool:
+    changed = False
+    for key in keys:
+        given = counts.get(key)
+        if given is None or type(given) is int:
+            continue
+        made = whole_number(given, cut=key in own)  # another's may be of any form
+        if made is not None or key in own:
+            counts[key] = made
+            changed = True
+    return changed
+
+
+_SOME = {"prompt_tokens": 3, "completion_tokens": 2}
+_OTHER = {"input_tokens": 3, "output_tokens": 2}
+
+
+def _end(usage: Chunk) -> Chunk:
+    return chunk({}, finish="stop", usage=usage)
+
+
+# Usage without one of its three counts.
+class UsagePartial(Fix):
+    """Add the counts that follow from the others; missing ones are 0."""
+
+    name = "usage-partial"
+    changes = "`usage` without a count, or with other names -> all three"
+    why = "Typed clients refuse the chunk; Zed takes it for one of no known kind."
+    providers = ("MiniMax", "gateways to Claude")
+    handles = Finding.ODD_USAGE
+    sources = (
+        "https://github.com/zed-industries/zed/issues/42893",
+        "https://platform.openai.com/docs/api-reference/chat/object",
+    )
+    examples = (
+        Example("no total", [TEXT, _end(_SOME), DONE], [TEXT, _end(USAGE), DONE]),
+        Example(
+            "other names",
+            [TEXT, _end(_OTHER), DONE],
+            [TEXT, _end({**_OTHER, **USAGE}), DONE],
+        ),
+        Example.of_body(
+            "total alone",
+            completion(HI, usage={"total_tokens": 5}),
+            completion(
+                HI,
+                usage={"total_tokens": 5, "prompt_tokens": 0, "completion_tokens": 0},
+            ),
+        ),
+        Example.untouched("whole", [TEXT, _end(USAGE), DONE]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Add the counts."""
+        usage = chunk.get("usage")
+        if not isinstance(usage, dict) or all(x is None for x in usage.values()):
+            return False
+        missing = [key for key in COUNTS if usage.get(key) is None]
+        if not missing:
+            return False
+        prompt = _count(usage, "prompt_tokens", "input_tokens")
+        answer = _count(usage, "completion_tokens", "output_tokens")
+        total = _count(usage, "total_tokens")
+        if total is not None:
+            prompt = max(total - answer, 0) if prompt is None and answer else prompt
+            answer = max(total - prompt, 0) if answer is None and prompt else answer
+        prompt, answer = prompt or 0, answer or 0
+        total = prompt + answer if total is None else total
+        counts = dict(zip(COUNTS, (prompt, answer, total), strict=True))
+        usage.update({key: counts[key] for key in missing})
+        return True
+
+    body = edit
+
+
+def _count(usage: Chunk, *names: str) -> int | None:
+    found = [each for name in names if isinstance(each := usage.get(name), int)]
+    return found[0] if found else None
+
+
+_CACHED = {"cached_tokens": 3}
+_COUNTS_2 = frozenset(COUNTS)
+
+
+def _end_2(**more: Json) -> Chunk:
+    return chunk({}, finish="stop", usage={**USAGE, **more})
+
+
+# Null in place of a figure within usage.
+class UsageFigureNull(Fix):
+    """Drop the key, as OpenAI does; the three counts are for another fix to find."""
+
+    name = "usage-figure-null"
+    changes = "`usage.*_details: null`, or null in such details -> removed"
+    why = "Zed takes the whole chunk for one of no known kind."
+    providers = ("OpenCode Go", "vLLM", "Novita", "OpenRouter")
+    handles = Finding.ODD_USAGE
+    sources = ("https://github.com/zed-industries/zed/issues/63137",)
+    examples = (
+        Example(
+            "in details",
+            [
+                TEXT,
+                _end_2(prompt_tokens_details={**_CACHED, "cache_write_tokens": None}),
+            ],
+            [TEXT, _end_2(prompt_tokens_details=_CACHED)],
+        ),
+        Example(
+            "whole details",
+            [TEXT, _end_2(prompt_tokens_details=None)],
+            [TEXT, _end_2()],
+        ),
+        Example.of_body(
+            "body",
+            completion(HI, usage={**USAGE, "cost_details": {"upstream": None}}),
+            completion(HI, usage={**USAGE, "cost_details": {}}),
+        ),
+        Example.untouched("figures", [TEXT, _end_2(prompt_tokens_details=_CACHED)]),
+        Example.untouched("no usage", [{**TEXT, "usage": None}]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Drop the keys."""
+        usage = chunk.get("usage")
+        return isinstance(usage, dict) and _drop_nulls(usage, _COUNTS_2)
+
+    body = edit
+
+
+def _drop_nulls(figures: Chunk, but: frozenset[str] = frozenset()) -> bool:
+    """Drop the null keys of *figures*, save those in *but*, and what is null within."""
+    nulls = [key for key, each in figures.items() if each is None and key not in but]
+    for key in nulls:
+        del figures[key]
+    inner = [each for each in figures.values() if isinstance(each, dict)]
+    return any([bool(nulls), *map(_drop_nulls, inner)])
+
+
+_BARE = {key: value for key, value in completion(HI).items() if key != "usage"}
+_ZEROS = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+
+
+# An answer as one body, without usage.
+class UsageMissing(Fix):
+    """Put zeros where a body has no usage: the one figure that is ever made up."""
+
+    name = "usage-missing"
+    changes = "body without `usage`, or with null -> zeros"
+    why = "llm and smolagents crash without it."
+    providers = ("chatglm.cpp", "local servers")
+    sources = (
+        "https://github.com/simonw/llm",
+        "https://github.com/huggingface/smolagents",
+        "https://platform.openai.com/docs/api-reference/chat/object",
+    )
+    examples = (
+        Example.of_body("missing", _BARE, {**_BARE, "usage": _ZEROS}),
+        Example.of_body("null", {**_BARE, "usage": None}, {**_BARE, "usage": _ZEROS}),
+        Example.untouched("there", [{**_BARE, "usage": USAGE}], kind="body"),
+    )
+
+    def body(self, body: Chunk) -> bool:
+        """Add the zeros."""
+        if body.get("usage") is not None:
+            return False
+        if any(choice.get("usage") for choice in choices(body)):
+            return False  # it has some, in another place
+        body["usage"] = dict(_ZEROS)
+        return True
