@@ -16,7 +16,6 @@ from llm_normalize import cli
 from llm_normalize.fixes import EVERY_FIX
 from llm_normalize.native_fixes import NATIVE_FIXES
 from llm_normalize.repair.fix import Fix
-from llm_normalize.request.adaptation import LEARNED
 from llm_normalize.request.adaptations import ADAPTATIONS
 
 ROOT = Path(__file__).parents[1]
@@ -29,11 +28,7 @@ NATIVE_FIX_MODULES = sorted(
         for each in NATIVE_FIXES
     }
 )
-ADAPTATION_MODULES = sorted(
-    path
-    for path in PACKAGE.glob("request/adaptations/*/[a-z]*.py")
-    if path.parent.name != "hosts"  # whose modules have several
-)
+ADAPTATION_MODULES = sorted(PACKAGE.glob("request/adaptations/[a-z]*.py"))
 
 SUBPACKAGES = {
     "text": set(),
@@ -74,22 +69,8 @@ ROOMS = {
     "repair/machine": {"repair"},
     "repair/engine": {"repair", "repair/machine"},
     "request": set(),
-    "request/adaptations/hosts": {"request"},
-    "request/adaptations/messages": {"request"},
-    "request/adaptations/parameters": {"request"},
-    "request/adaptations": {
-        "request",
-        "request/adaptations/hosts",
-        "request/adaptations/messages",
-        "request/adaptations/parameters",
-    },
-    "request/refusals": {
-        "request",
-        "request/adaptations",
-        "request/adaptations/hosts",
-        "request/adaptations/messages",
-        "request/adaptations/parameters",
-    },
+    "request/adaptations": {"request"},
+    "request/refusals": {"request", "request/adaptations"},
     "exchange/message": set(),
     "exchange/request": {"exchange/message"},
     "exchange/record": {"exchange/message", "exchange/request"},
@@ -360,42 +341,26 @@ def test_every_native_fix_is_in_the_order_and_named_as_its_class() -> None:
 
 
 @pytest.mark.parametrize("path", ADAPTATION_MODULES, ids=lambda path: path.stem)
-def test_adaptation_module_is_one_adaptation_named_as_its_file(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert re.findall(r"^class (\w+)\(Adaptation\)", text, re.MULTILINE) == [
-        "".join(part.title() for part in path.stem.split("_"))
-    ]
-    name = path.stem.replace("_", "-")
-    assert f'name = "{name}"' in text or (name == LEARNED and "name = LEARNED" in text)
-    assert len(text.splitlines()) <= FIX_LINES
+def test_adaptation_module_is_small_and_needs_little(path: Path) -> None:
+    assert lines_of(path) <= FIX_LINES
     assert imports(path)[0] == set()
     own = {"adaptation", "message_forms", "tool_schemas"}
     words = {"wire/json_text", "text/placeholder"}
     assert imports(path)[1] <= {f"request/{each}" for each in own} | words
 
 
-def test_every_adaptation_module_is_in_the_order() -> None:
-    listed = [each.__module__ for each in ADAPTATIONS if not each.hosts]
-    stems = sorted(each.rpartition(".")[2] for each in listed)
-    assert stems == [
-        path.stem for path in sorted(ADAPTATION_MODULES, key=lambda p: p.stem)
-    ]
-
-
-def test_every_adaptation_for_hosts_is_in_the_order_and_named_as_its_class() -> None:
-    paths = PACKAGE.glob("request/adaptations/hosts/*.py")
-    text = "".join(path.read_text("utf-8") for path in paths)
+def test_every_adaptation_is_in_the_order_and_named_as_its_class() -> None:
+    text = "".join(path.read_text("utf-8") for path in ADAPTATION_MODULES)
     declared = re.findall(r"(?m)^class (\w+)\(Adaptation\)", text)
-    listed = [each for each in ADAPTATIONS if each.hosts]
-    assert sorted(each.__name__ for each in listed) == sorted(declared)
-    for each in listed:
+    assert sorted(each.__name__ for each in ADAPTATIONS) == sorted(declared)
+    for each in ADAPTATIONS:
         assert each.__name__ == each.name.title().replace("-", "")
 
 
-def test_adaptation_is_in_the_room_of_its_kind() -> None:
+def test_adaptations_for_hosts_stand_apart() -> None:
     for each in ADAPTATIONS:
-        room = each.__module__.split(".")[-2]
-        assert (room == "hosts") is bool(each.hosts), each.name
+        module = each.__module__.rpartition(".")[2]
+        assert module.startswith("host_") is bool(each.hosts), each.name
 
 
 OF_A_FLOW = re.compile(

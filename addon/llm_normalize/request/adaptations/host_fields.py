@@ -1,7 +1,7 @@
 """Fields of a request that hosts are known to refuse, or to want."""
 
-from ....wire.json_text import Number
-from ...adaptation import (
+from ...wire.json_text import Number
+from ..adaptation import (
     CHANGED,
     HI,
     Adaptation,
@@ -201,11 +201,7 @@ class ToolsEmpty(Adaptation):
 
 
 _PENALTIES = ("presence_penalty", "frequency_penalty")
-
-
 _GROK = {"model": "grok-4.6", "messages": HI}
-
-
 _NONE = (None, 0, Number("0.0"))
 
 
@@ -253,8 +249,6 @@ class PenaltyDefaultRefused(Adaptation):
 
 
 _MODEL = "mistralai/mistral-small-24b-instruct"
-
-
 _MISTRAL = {"model": _MODEL, "stream": True, "messages": HI}
 
 
@@ -289,8 +283,6 @@ class StreamOptionsRefused(Adaptation):
 
 
 _KEY = "chat_template_kwargs"
-
-
 _DEEPSEEK = {"model": "deepseek-ai/deepseek-v4-pro", "messages": HI}
 
 

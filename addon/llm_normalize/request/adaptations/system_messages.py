@@ -1,7 +1,7 @@
-"""Instructions among the messages, where a protocol has a field of its own for them."""
+"""Instructions: how many messages, where, and whose."""
 
-from ....wire.json_text import Json
-from ...adaptation import (
+from ...wire.json_text import Json
+from ..adaptation import (
     HI,
     MESSAGES,
     RESPONSES,
@@ -11,17 +11,87 @@ from ...adaptation import (
     RequestExample,
     replaced,
 )
-from ...message_forms import INSTRUCTIONS, joined_content, listed, role_of, text_of
+from ..message_forms import (
+    INSTRUCTIONS,
+    joined_content,
+    listed,
+    role_of,
+    text_of,
+    with_messages,
+    with_one_system,
+)
 
-_WORDS = (
+_TERSE = {"role": "system", "content": "Be terse."}
+_LATE = {"role": "system", "content": "In French."}
+_BOTH = {"role": "system", "content": "Be terse.\n\nIn French."}
+_SAID = {"role": "assistant", "content": "Hello."}
+_WORDS = b'{"error":{"message":"System message must be at the beginning."}}'
+
+
+def _part(text: str) -> dict[str, Json]:
+    return {"type": "text", "text": text}
+
+
+# Instructions behind the first message, where one system message comes first.
+class SystemMessageLate(Adaptation):
+    """Put all instructions into one system message, at the front, in their order."""
+
+    name = "system-message-late"
+    changes = "system and developer messages -> one system message, at the front"
+    why = "Qwen's template, MiniMax and others refuse a second one, or a late one."
+    key = "role"
+    sources = (
+        "https://github.com/vllm-project/vllm/issues/41114",
+        "https://github.com/ggml-org/llama.cpp/issues/27367",
+        "https://github.com/anomalyco/opencode/issues/42909",
+        "https://github.com/raullenchai/Rapid-MLX/issues/1543",
+    )
+    examples = (
+        RequestExample(
+            "late",
+            {"messages": [_TERSE, *HI, _SAID, _LATE, *HI]},
+            {"messages": [_BOTH, *HI, _SAID, *HI]},
+            _WORDS,
+        ),
+        RequestExample(
+            "a developer's",
+            {"messages": [_TERSE, {"role": "developer", "content": "In French."}]},
+            {"messages": [_BOTH]},
+            _WORDS,
+        ),
+        RequestExample(
+            "content in parts",
+            {"messages": [{"role": "system", "content": [_part("Be terse.")]}, _LATE]},
+            {
+                "messages": [
+                    {
+                        "role": "system",
+                        "content": [_part("Be terse."), _part("In French.")],
+                    }
+                ]
+            },
+            _WORDS,
+        ),
+        RequestExample.untouched(
+            "one, at the front", {"messages": [_TERSE, *HI]}, _WORDS
+        ),
+        RequestExample.untouched("none", {"messages": HI}, _WORDS),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Join and move them."""
+        return replaced(body, "messages", with_messages(body, with_one_system))
+
+
+_WORDS_2 = (
     b'{"type":"error","error":{"type":"invalid_request_error","message":"messages.1.role: '
     b"Input should be 'user' or 'assistant'\"}}"
 )
-_TERSE = {"role": "system", "content": "Be terse."}
 _FRENCH = {"role": "developer", "content": "In French."}
-_SAID = {"role": "user", "content": "In French."}
+_SAID_2 = {"role": "user", "content": "In French."}
 
 
+# Instructions among the messages, where a protocol has a field of its own for them.
 class SystemMessageRefused(Adaptation):
     """Put those at the front into that field; later ones stay in place, as a user's.
 
@@ -45,7 +115,7 @@ class SystemMessageRefused(Adaptation):
                 "system": "Be terse.",
                 "messages": [*HI, {"role": "user", "content": "Be terse."}, *HI],
             },
-            _WORDS,
+            _WORDS_2,
         ),
         RequestExample(
             "at the front",
@@ -60,15 +130,15 @@ class SystemMessageRefused(Adaptation):
                 ],
                 "messages": HI,
             },
-            _WORDS,
+            _WORDS_2,
         ),
         RequestExample(
             "of Responses",
             {"instructions": "Hi.", "input": [_TERSE, *HI, _FRENCH]},
-            {"instructions": "Hi.\n\nBe terse.", "input": [*HI, _SAID]},
-            _WORDS,
+            {"instructions": "Hi.\n\nBe terse.", "input": [*HI, _SAID_2]},
+            _WORDS_2,
         ),
-        RequestExample.untouched("none", {"messages": HI}, _WORDS),
+        RequestExample.untouched("none", {"messages": HI}, _WORDS_2),
     )
 
     def edit(self, body: Body) -> list[Edit]:

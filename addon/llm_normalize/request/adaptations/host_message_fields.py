@@ -1,7 +1,7 @@
 """Fields of messages that hosts are known to refuse, or to want in another form."""
 
-from ....wire.json_text import Json
-from ...adaptation import (
+from ...wire.json_text import Json
+from ..adaptation import (
     CHANGED,
     DROPPED,
     Adaptation,
@@ -63,8 +63,6 @@ class DeveloperRoleUnknown(Adaptation):
 
 
 _MODEL = "@cf/openai/gpt-oss-120b"
-
-
 _IMAGE = {"type": "image_url", "image_url": {"url": "https://a.test/b.png"}}
 
 

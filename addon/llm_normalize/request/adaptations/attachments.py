@@ -1,8 +1,8 @@
-"""An image or a file, which a model cannot read: a sentence says that it was there."""
+"""Images and files in messages."""
 
-from ....text.placeholder import placeholder
-from ....wire.json_text import Json
-from ...adaptation import (
+from ...text.placeholder import placeholder
+from ...wire.json_text import Json
+from ..adaptation import (
     HI,
     TRANSLATED,
     Adaptation,
@@ -11,7 +11,7 @@ from ...adaptation import (
     RequestExample,
     replaced,
 )
-from ...message_forms import with_messages
+from ..message_forms import with_messages
 
 _NAMES = {
     "image_url": "An image",
@@ -27,6 +27,7 @@ _NO_FILE = b'{"error":{"message":"Unknown part type: file"}}'
 _FILE = {"type": "file", "file": {"file_data": "data:application/pdf;base64,AAAA"}}
 
 
+# An image or a file, which a model cannot read: a sentence says that it was there.
 class AttachmentRefused(Adaptation):
     """Put a sentence in its place.
 

@@ -1,7 +1,7 @@
-"""A keyword in the schema of a tool's parameters that the provider does not know."""
+"""Schemas of tools."""
 
-from ....wire.json_text import Json
-from ...adaptation import (
+from ...wire.json_text import Json
+from ..adaptation import (
     EVERY_FORM,
     HI,
     Adaptation,
@@ -10,14 +10,12 @@ from ...adaptation import (
     RequestExample,
     replaced,
 )
-from ...tool_schemas import TOP, TYPE, without, without_choice
+from ..tool_schemas import TOP, TYPE, without, without_choice
 
 _WORDS = (
     b'[{"error":{"message":"Unknown name \\"propertyNames\\" at '
     b"'request.tools[0].function_declarations[0].parameters': Cannot find field.\"}}]"
 )
-
-
 _SCHEMAS = ("parameters", "input_schema")
 """Where a tool has it: of chat in its function, of Responses, of Messages."""
 
@@ -31,6 +29,7 @@ def _asked(schema: Json) -> Body:
     return _tool({"type": "object", "properties": {"a": schema}})
 
 
+# A keyword in the schema of a tool's parameters that the provider does not know.
 class ToolSchemaRefused(Adaptation):
     """Take out the keyword that the refusal names; what it tells a model, tell in words.
 

@@ -1,12 +1,13 @@
-"""A parameter that a provider has refused by name, whatever the provider."""
+"""Parameters that a provider has refused by name."""
 
-from ...adaptation import EVERY_FORM, HI, LEARNED, Adaptation, RequestExample
+from ..adaptation import EVERY_FORM, HI, LEARNED, Adaptation, RequestExample
 
 _SEED = {"model": "m", "seed": 7, "messages": HI}
 _LIMIT = {"model": "m", "max_completion_tokens": 9, "messages": HI}
 _TOOLS = {"tools": [{"type": "function", "function": {"name": "f"}}]}
 
 
+# A parameter that a provider has refused by name, whatever the provider.
 class ParameterLearned(Adaptation):
     """Drop what a 400 or 422 names, retry, and remember it.
 
