@@ -1,10 +1,9 @@
 """What the head of an HTTP answer says: its status, its type."""
 
-from ..chat.state.stream_state import Asked
-from ..repair.fix import DONE, Example, Fix, chunk, completion, wire
+from ..repair.fix import BODY, DONE, STOP, TEXT, UNSTREAMED, Example, Fix, wire
 from ..wire.json_text import dumps
 
-_BODY = dumps(completion({"role": "assistant", "content": "Hi"}))
+_BODY = dumps(BODY)
 _HEAD = b"content-type: application/json\r\ncontent-length: %d\r\n\r\n"
 _READY = b"HTTP/1.1 200 OK\r\n" + _HEAD % len(_BODY) + _BODY
 _LATER = b"HTTP/1.1 202 Accepted\r\nnvcf-reqid: r-1\r\n" + _HEAD % 2 + b"{}"
@@ -27,14 +26,12 @@ class AnswerPending(Fix):
         "https://github.com/langchain-ai/langchain-nvidia/blob/main/libs/ai-endpoints/tests/unit_tests/test_202_polling.py",
     )
     examples = (
-        Example("later", [_LATER], [_READY], asked=Asked(), kind="answer"),
-        Example.untouched("at once", [_READY], asked=Asked(), kind="answer"),
+        Example("later", [_LATER], [_READY], asked=UNSTREAMED, kind="answer"),
+        Example.untouched("at once", [_READY], asked=UNSTREAMED, kind="answer"),
     )
 
 
-_STREAM = wire(
-    [chunk({"role": "assistant", "content": "Hi"}), chunk({}, finish="stop"), DONE]
-)
+_STREAM = wire([TEXT, STOP, DONE])
 _HEAD_2 = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-type: %s\r\n\r\n"
 
 
@@ -62,7 +59,7 @@ class ContentTypeWrong(Fix):
             "body",
             [_HEAD_2 % b"text/plain" + _BODY],
             [_HEAD_2 % b"application/json" + _BODY],
-            asked=Asked(),
+            asked=UNSTREAMED,
             kind="answer",
         ),
         Example.untouched(

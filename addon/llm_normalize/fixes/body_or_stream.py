@@ -2,7 +2,6 @@
 
 from ..chat.chunks.chunk import Chunk
 from ..chat.conversion import chunks_of, is_body
-from ..chat.state.stream_state import Asked
 from ..repair.fix import (
     BODY,
     DONE,
@@ -10,11 +9,13 @@ from ..repair.fix import (
     ROLE,
     STOP,
     TEXT,
+    UNSTREAMED,
     USAGE,
+    USAGE_CHUNK,
+    WORD,
     Example,
     Fix,
     Wire,
-    chunk,
     completion,
     wire,
 )
@@ -37,25 +38,18 @@ class BodyInStream(Fix):
     )
     also_covered_by = ("usage-every-chunk",)
     examples = (
-        Example(
-            "text",
-            [completion(HI)],
-            [ROLE, chunk({"content": "Hi"}), {**STOP, "usage": USAGE}],
-            ended=False,
-        ),
+        Example("text", [BODY], [ROLE, WORD, {**STOP, "usage": USAGE}]),
         Example(
             "no reason",
             [completion(HI, finish=None)],
-            [ROLE, chunk({"content": "Hi"}), {**STOP, "usage": USAGE}],
-            ended=False,
+            [ROLE, WORD, {**STOP, "usage": USAGE}],
         ),
         Example.untouched(
             "a chunk by name",
             [{**completion(HI, usage=None), "object": "chat.completion.chunk"}],
-            ended=False,
         ),
-        Example.untouched("a stream", [ROLE, chunk({"content": "Hi"}), STOP]),
-        Example.untouched("later", [ROLE, completion(HI)], ended=False),
+        Example.untouched("a stream", [ROLE, WORD, STOP]),
+        Example.untouched("later", [ROLE, BODY]),
     )
 
     def edit(self, chunk: Chunk) -> list[Chunk] | None:
@@ -65,7 +59,7 @@ class BodyInStream(Fix):
         return chunks_of(chunk, forced=self.asked.forced_tool)
 
 
-_STREAM: Wire = [TEXT, STOP, chunk(None, usage=USAGE), DONE]
+_STREAM: Wire = [TEXT, STOP, USAGE_CHUNK, DONE]
 _CHOICE = {"index": 0, "message": HI, "logprobs": None, "finish_reason": "stop"}
 _BODY = {**BODY, "choices": [_CHOICE]}
 _ERROR = {"error": {"message": "Busy", "type": "server_error"}}
@@ -97,13 +91,11 @@ class StreamInBody(Fix):
     )
     also_covered_by = ("error-unwrapped",)
     examples = (
-        Example("stream", [wire(_STREAM)], [_BODY], asked=Asked(), kind="body"),
-        Example(
-            "body and done", [wire([_BODY, DONE])], [_BODY], asked=Asked(), kind="body"
-        ),
+        Example.of_body("stream", wire(_STREAM), _BODY),
+        Example.of_body("body and done", wire([_BODY, DONE]), _BODY),
         Example.of_error("error", 503, b"event: error\n" + wire([_ERROR]), _ERROR),
-        Example.untouched("body", [_BODY], asked=Asked(), kind="body"),
+        Example.untouched("body", [_BODY], asked=UNSTREAMED, kind="body"),
         Example.untouched(
-            "broken off", [wire(_STREAM[:1])], asked=Asked(), kind="body"
+            "broken off", [wire(_STREAM[:1])], asked=UNSTREAMED, kind="body"
         ),
     )

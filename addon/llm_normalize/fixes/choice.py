@@ -8,9 +8,11 @@ from ..chat.state.stream_state import MAX_TRACKED, Asked, Seen
 from ..repair.fix import (
     BODY,
     DONE,
+    MORE,
     ROLE,
     STOP,
     TEXT,
+    USAGE_ASKED,
     WORD,
     Example,
     Fix,
@@ -61,7 +63,6 @@ class ChoiceSplit(Fix):
             "a text beside a message that repeats",
             [chunk(_HI), chunk(None, choices=[_REPEATED, {"text": " Go."}])],
             [chunk(_HI), chunk(None, choices=[{**_REPEATED, **_MORE}])],
-            ended=False,
         ),
         Example.untouched("two asked for", [_OTHERS], asked=_TWO),
     )
@@ -224,9 +225,6 @@ def _move(chunk: Chunk, key: str, message: Chunk) -> bool:
     return changed
 
 
-_ASKED = Asked(stream=True, usage=True)
-
-
 # A choice that goes on after its finish reason, and says nothing.
 # The repair is in `repair/machine/finish.py`.
 class ChoiceAfterFinish(Fix):
@@ -242,13 +240,11 @@ class ChoiceAfterFinish(Fix):
     )
     examples = (
         Example("empty", [TEXT, STOP, ROLE, DONE], [TEXT, STOP, DONE]),
-        Example.untouched(
-            "with text", [TEXT, STOP, chunk({"content": "!"})], asked=_ASKED
-        ),
+        Example.untouched("with text", [TEXT, STOP, MORE], asked=USAGE_ASKED),
         Example.untouched(
             "another choice",
             [TEXT, STOP, chunk({"role": "assistant", "content": ""}, index=1)],
             asked=Asked(stream=True, n=2, usage=True),
         ),
-        Example.untouched("before", [ROLE, TEXT, STOP], ended=False),
+        Example.untouched("before", [ROLE, TEXT, STOP]),
     )

@@ -16,8 +16,12 @@ from ..chat.state.stream_state import Asked, Seen
 from ..repair.fix import (
     BODY,
     HI,
+    STOP,
     TEXT,
     USAGE,
+    USAGE_ASKED,
+    USAGE_CHUNK,
+    WORD,
     Example,
     Fix,
     HoldingFix,
@@ -48,13 +52,9 @@ class ChoicesEnveloped(Fix):
             "stream",
             [{"code": 200, "msg": "ok", "data": TEXT}, {"response": TEXT}],
             [TEXT, TEXT],
-            ended=False,
         ),
         Example.of_event(
-            "usage",
-            {"data": chunk(None, usage=USAGE), "code": 0},
-            chunk(None, usage=USAGE),
-            asked=Asked(stream=True, usage=True),
+            "usage", {"data": USAGE_CHUNK, "code": 0}, USAGE_CHUNK, asked=USAGE_ASKED
         ),
         Example.of_body("body", {"data": BODY, "success": True}, BODY),
         Example.of_body(
@@ -64,7 +64,7 @@ class ChoicesEnveloped(Fix):
         ),
         Example.untouched("a failure", [{"data": BODY, "success": False}], kind="body"),
         Example.untouched("a code", [{"data": BODY, "code": 500}], kind="body"),
-        Example.untouched("no envelope", [{**TEXT, "data": BODY}], ended=False),
+        Example.untouched("no envelope", [{**TEXT, "data": BODY}]),
     )
 
     def edit(self, chunk: Chunk) -> bool:
@@ -75,7 +75,7 @@ class ChoicesEnveloped(Fix):
 
 
 _BARE = {key: each for key, each in chunk(None).items() if key != "choices"}
-_BODY = {key: each for key, each in completion(HI).items() if key != "choices"}
+_BODY = {key: each for key, each in BODY.items() if key != "choices"}
 _CHOICE = {"index": 0, "message": HI, "finish_reason": None}
 _CALLS = {"tool_calls": [{"name": "f"}]}
 
@@ -94,54 +94,42 @@ class ChoicesFlat(Fix):
         "https://github.com/cloudflare/ai/tree/main/packages/workers-ai-provider",
     )
     examples = (
-        Example.of_event(
-            "text", {**_BARE, "response": "Hi", "p": "abdef"}, chunk({"content": "Hi"})
-        ),
+        Example.of_event("text", {**_BARE, "response": "Hi", "p": "abdef"}, WORD),
         Example.of_event("JSON", {**_BARE, "response": [1]}, chunk({"content": "[1]"})),
         Example.of_event(
             "call",
             {**_BARE, "response": "", "tool_calls": [{"name": "f"}]},
             chunk({"content": "", "tool_calls": [{"name": "f"}]}),
         ),
-        Example(
+        Example.of_body(
             "body",
-            [{"result": {**_BODY, "response": "Hi"}, "success": True, "errors": []}],
-            [{**_BODY, "choices": [_CHOICE]}],
-            asked=Asked(),
-            kind="body",
+            {"result": {**_BODY, "response": "Hi"}, "success": True, "errors": []},
+            {**_BODY, "choices": [_CHOICE]},
         ),
-        Example(
+        Example.of_body(
             "calls beside a result",
-            [{"result": {**_BODY, "response": "Hi"}, "success": True, **_CALLS}],
-            [{**_BODY, "choices": [{**_CHOICE, "message": {**HI, **_CALLS}}]}],
-            asked=Asked(),
-            kind="body",
+            {"result": {**_BODY, "response": "Hi"}, "success": True, **_CALLS},
+            {**_BODY, "choices": [{**_CHOICE, "message": {**HI, **_CALLS}}]},
         ),
-        Example(
+        Example.of_body(
             "usage beside a result",
-            [{"result": {"response": "Hi"}, "success": True, **_BODY}],
-            [{"choices": [_CHOICE], **_BODY}],
-            asked=Asked(),
-            kind="body",
+            {"result": {"response": "Hi"}, "success": True, **_BODY},
+            {"choices": [_CHOICE], **_BODY},
         ),
         Example.of_event(
             "calls beside choices in a result",
-            {"result": chunk({"content": "Hi"}), "success": True, **_CALLS},
+            {"result": WORD, "success": True, **_CALLS},
             chunk({"content": "Hi", **_CALLS}),
         ),
-        Example(
+        Example.of_body(
             "calls beside a result without choices",
-            [{"result": {**_BODY, "choices": []}, "success": True, **_CALLS}],
-            [{**_BODY, "choices": [{**_CHOICE, "message": _CALLS}]}],
-            asked=Asked(),
-            kind="body",
+            {"result": {**_BODY, "choices": []}, "success": True, **_CALLS},
+            {**_BODY, "choices": [{**_CHOICE, "message": _CALLS}]},
         ),
         Example.untouched(
             "another protocol", [{"type": "response.created", "response": {"id": "r"}}]
         ),
-        Example.untouched(
-            "after chunks", [chunk({"content": "Hi"}), {"response": "x"}]
-        ),
+        Example.untouched("after chunks", [WORD, {"response": "x"}]),
         Example.untouched("choices", [chunk({"content": "Hi"}, response="x")]),
         Example.untouched(
             "choices that are none",
@@ -163,9 +151,7 @@ class ChoicesFlat(Fix):
         return is_flat(body) and unwrap(body, None)
 
 
-_USAGE = chunk(None, usage=USAGE)
-_BARE_2 = {key: each for key, each in _USAGE.items() if key != "choices"}
-_ASKED = Asked(stream=True, usage=True)
+_BARE_2 = {key: each for key, each in USAGE_CHUNK.items() if key != "choices"}
 
 
 # No `choices`, or null, on a chunk that brings usage or nothing.
@@ -183,9 +169,11 @@ class ChoicesMissing(Fix):
         "https://github.com/ROCm/ATOM/issues/1711",
     )
     examples = (
-        Example("null", [{**_USAGE, "choices": None}], [_USAGE], asked=_ASKED),
-        Example("missing", [_BARE_2], [{**_BARE_2, "choices": []}], asked=_ASKED),
-        Example.untouched("list", [_USAGE], asked=_ASKED),
+        Example(
+            "null", [{**USAGE_CHUNK, "choices": None}], [USAGE_CHUNK], asked=USAGE_ASKED
+        ),
+        Example("missing", [_BARE_2], [{**_BARE_2, "choices": []}], asked=USAGE_ASKED),
+        Example.untouched("list", [USAGE_CHUNK], asked=USAGE_ASKED),
     )
 
     def edit(self, chunk: Chunk) -> bool:
@@ -215,20 +203,13 @@ class ElementNull(Fix):
         "https://platform.openai.com/docs/api-reference/chat-streaming/streaming",
     )
     examples = (
-        Example(
-            "keep-alive",
-            [chunk(HI), chunk(None, choices=[None])],
-            [chunk(HI), chunk(None)],
-            ended=False,
-        ),
+        Example("keep-alive", [TEXT, chunk(None, choices=[None])], [TEXT, chunk(None)]),
         Example.of_event(
-            "beside a choice",
-            chunk(None, choices=[None, *chunk(HI)["choices"]]),
-            chunk(HI),
+            "beside a choice", chunk(None, choices=[None, *TEXT["choices"]]), TEXT
         ),
         Example.of_event("beside a call", chunk({"tool_calls": [None, head()]}), _CALL),
         Example.of_body("body", completion(HI, choices=[None, *BODY["choices"]]), BODY),
-        Example.untouched("none", [chunk(HI), _CALL], ended=False),
+        Example.untouched("none", [TEXT, _CALL]),
     )
 
     def edit(self, chunk: Chunk) -> bool:
@@ -275,7 +256,7 @@ class ChoicesEmpty(HoldingFix):
         "https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-streaming",
     )
     examples = (
-        Example("first", [_BARE_3, TEXT], [{**TEXT, **_EXTRA}], ended=False),
+        Example("first", [_BARE_3, TEXT], [{**TEXT, **_EXTRA}]),
         Example(
             "alone", [_BARE_3], [{**_BARE_3, "choices": chunk(_OPENING)["choices"]}]
         ),
@@ -284,13 +265,8 @@ class ChoicesEmpty(HoldingFix):
             [{**_BARE_3, "first": 1}, _BARE_3],
             [{**_BARE_3, "first": 1, "choices": chunk(_OPENING)["choices"]}],
         ),
-        Example("nothing", [TEXT, chunk(None)], [TEXT], ended=False),
-        Example.untouched(
-            "usage",
-            [TEXT, chunk({}, finish="stop"), chunk(None, usage=USAGE)],
-            asked=Asked(stream=True, usage=True),
-            ended=False,
-        ),
+        Example("nothing", [TEXT, chunk(None)], [TEXT]),
+        Example.untouched("usage", [TEXT, STOP, USAGE_CHUNK], asked=USAGE_ASKED),
         Example.untouched("moderation", [TEXT, chunk(None, moderation={})]),
     )
 

@@ -7,6 +7,7 @@ from ..chat.state.stream_state import Asked
 from ..repair.fix import (
     DONE,
     ROLE,
+    STOP,
     WORD,
     Example,
     Fix,
@@ -61,7 +62,7 @@ class ContentParts(Fix):
                 {"role": "assistant", "content": "Hi", "reasoning_content": "so"}
             ),
         ),
-        Example.untouched("string", [chunk({"content": "Hi"})]),
+        Example.untouched("string", [WORD]),
     )
 
     def edit(self, chunk: Chunk) -> bool:
@@ -169,7 +170,7 @@ class ContentWithCalls(Fix):
         "https://platform.openai.com/docs/guides/function-calling#streaming",
     )
     examples = (
-        Example("both", [chunk(_BOTH)], [_TEXT_2, calling(head())], ended=False),
+        Example("both", [chunk(_BOTH)], [_TEXT_2, calling(head())]),
         Example(
             "log probabilities",
             [chunk(_BOTH, logprobs={"content": []})],
@@ -177,13 +178,11 @@ class ContentWithCalls(Fix):
                 chunk(_TEXT_DELTA, logprobs={"content": []}),
                 chunk({"tool_calls": [head()]}, logprobs=None),
             ],
-            ended=False,
         ),
-        Example.untouched("apart", [_TEXT_2, calling(head())], ended=False),
+        Example.untouched("apart", [_TEXT_2, calling(head())]),
         Example.untouched(
             "no text",
             [chunk({"role": "assistant", "content": "", "tool_calls": [head()]})],
-            ended=False,
         ),
     )
 
@@ -216,19 +215,14 @@ class ContentNull(Fix):
     )
     spares_openai = True
     examples = (
-        Example("opening", [_NULL, WORD], [ROLE, WORD], ended=False),
+        Example("opening", [_NULL, WORD], [ROLE, WORD]),
         Example(
             "later",
             [ROLE, chunk({"content": None, "reasoning_content": "so"})],
             [ROLE, chunk({"reasoning_content": "so"})],
-            ended=False,
         ),
         Example(
-            "text although tools are there",
-            [_NULL, WORD],
-            [ROLE, WORD],
-            asked=_TOOLS,
-            ended=False,
+            "text although tools are there", [_NULL, WORD], [ROLE, WORD], asked=_TOOLS
         ),
         Example.of_body(
             "body",
@@ -286,7 +280,7 @@ class ContentMissing(Fix):
     spares_openai = True
     examples = (
         Example.of_event("role alone", chunk({"role": "assistant"}), ROLE),
-        Example.untouched("empty text", [ROLE, chunk({}, finish="stop"), DONE]),
+        Example.untouched("empty text", [ROLE, STOP, DONE]),
         Example.untouched(
             "reasoning", [chunk({"role": "assistant", "reasoning_content": "Hm"})]
         ),

@@ -39,11 +39,9 @@ class ContentCumulative(CumulativeTextFix):
                 *[chunk({"content": text}) for text in _TEXTS[:-1]],
                 chunk({"content": "."}),
             ],
-            ended=False,
         ),
         Example.untouched(
-            "blanks",
-            [chunk({"content": " " * 2**size}) for size in range(7)],
+            "blanks", [chunk({"content": " " * 2**size}) for size in range(7)]
         ),
         Example.untouched(
             "twice", [chunk({"content": "ha"}), chunk({"content": "haha"})]
@@ -83,11 +81,9 @@ class ReasoningCumulative(CumulativeTextFix):
                 *[chunk({"reasoning_content": text}) for text in _TEXTS[:-1]],
                 chunk({"reasoning_content": "."}),
             ],
-            ended=False,
         ),
         Example.untouched(
-            "blanks",
-            [chunk({"reasoning_content": " " * 2**size}) for size in range(7)],
+            "blanks", [chunk({"reasoning_content": " " * 2**size}) for size in range(7)]
         ),
         Example.untouched(
             "twice",

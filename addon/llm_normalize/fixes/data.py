@@ -5,12 +5,11 @@ import re
 from ..chat.chunks.chunk import choices, is_chunk, is_readable
 from ..chat.errors.failed_event import holds_answer, may_be_chunk
 from ..chat.escaped_answer import escaped_answer
-from ..chat.state.stream_state import Asked
 from ..repair.fix import (
     DONE,
     STOP,
     TEXT,
-    USAGE,
+    USAGE_CHUNK,
     WORD,
     Example,
     Fix,
@@ -95,13 +94,7 @@ class DataUnescaped(Fix):
     examples = (
         Example.of_event("control characters", _RAW, _TEXT),
         Example.of_event("escapes", _SINGLE, _PATH),
-        Example(
-            "body",
-            [dumps(_BODY).replace(rb"\n", b"\n")],
-            [_BODY],
-            asked=Asked(),
-            kind="body",
-        ),
+        Example.of_body("body", dumps(_BODY).replace(rb"\n", b"\n"), _BODY),
         Example.untouched("escaped", [_TEXT, _PATH, DONE]),
         Example.untouched("broken", [b'data: {"a":"\t"\n\n']),
     )
@@ -229,7 +222,7 @@ class DataSpaceMissing(Fix):
         Example.of_event("no space", _TIGHT, TEXT),
         Example("done", [b"data:[DONE]\n\n"], [DONE]),
         Example("blank after done", [b"data: [DONE] \n\n"], [DONE]),
-        Example.untouched("one space", [TEXT], ended=False),
+        Example.untouched("one space", [TEXT]),
         Example.untouched("not a chunk", [b"data:hello\n\n"]),
     )
 
@@ -255,8 +248,8 @@ class DataComment(Fix):
     sources = ("https://github.com/mnfst/llm-gateway/issues/2053",)
     also_covered_by = ("data-unreadable",)
     examples = (
-        Example("comment", [TEXT, b"data: : WAIT\n\n"], [TEXT, b"\n"], ended=False),
-        Example.untouched("chunk", [TEXT, chunk({}, finish="stop"), DONE]),
+        Example("comment", [TEXT, b"data: : WAIT\n\n"], [TEXT, b"\n"]),
+        Example.untouched("chunk", [TEXT, STOP, DONE]),
         Example.untouched("text", [b"data: x: y\n\n"]),
     )
 
@@ -290,17 +283,12 @@ class DataNull(Fix):
     sources = ("https://github.com/NousResearch/hermes-agent/issues/80822",)
     also_covered_by = ("data-unreadable",)
     examples = (
-        Example("null", [TEXT, b"data: null\n\n"], [TEXT, b"\n"], ended=False),
-        Example("nothing", [TEXT, b"data: \n\n"], [TEXT, b"\n"], ended=False),
-        Example("no key", [TEXT, b"data: {}\n\n"], [TEXT, b"\n"], ended=False),
-        Example("blanks", [TEXT, b"  \n"], [TEXT, b"\n"], ended=False),
-        Example(
-            "ping",
-            [TEXT, b'data: {"type": "ping"}\n\n'],
-            [TEXT, b"\n"],
-            ended=False,
-        ),
-        Example.untouched("chunk", [TEXT, chunk({}, finish="stop"), DONE]),
+        Example("null", [TEXT, b"data: null\n\n"], [TEXT, b"\n"]),
+        Example("nothing", [TEXT, b"data: \n\n"], [TEXT, b"\n"]),
+        Example("no key", [TEXT, b"data: {}\n\n"], [TEXT, b"\n"]),
+        Example("blanks", [TEXT, b"  \n"], [TEXT, b"\n"]),
+        Example("ping", [TEXT, b'data: {"type": "ping"}\n\n'], [TEXT, b"\n"]),
+        Example.untouched("chunk", [TEXT, STOP, DONE]),
     )
 
     def event(self, event: Event) -> list[Event] | None:
@@ -340,11 +328,11 @@ class DataUnreadable(Fix):
         "https://github.com/anomalyco/opencode/issues/38106",
     )
     examples = (
-        Example("half of it", [TEXT, _HALF], [TEXT, b"\n"], ended=False),
+        Example("half of it", [TEXT, _HALF], [TEXT, b"\n"]),
         Example.of_event("words behind a chunk", wire([TEXT])[:-2] + b"bye\n\n", TEXT),
-        Example("a number", [TEXT, b"data: 5\n\n"], [TEXT, b"\n"], ended=False),
-        Example("another protocol", [_PROGRESS, TEXT], [b"\n", TEXT], ended=False),
-        Example.untouched("chunks", [TEXT, chunk(None, usage=USAGE), DONE]),
+        Example("a number", [TEXT, b"data: 5\n\n"], [TEXT, b"\n"]),
+        Example("another protocol", [_PROGRESS, TEXT], [b"\n", TEXT]),
+        Example.untouched("chunks", [TEXT, USAGE_CHUNK, DONE]),
         Example.untouched("an error", [TEXT, {"error": {"message": "Busy"}}]),
         Example.untouched("a ping", [b"event: ping\n\n", TEXT]),
         Example.untouched("broken off", [TEXT, _HALF[:-2]]),

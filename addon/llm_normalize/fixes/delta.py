@@ -3,7 +3,7 @@
 from ..chat.chunks.chunk import Chunk, choices
 from ..chat.conversion import is_body
 from ..chat.merged_choices import join_parts
-from ..repair.fix import HI, STOP, ChoiceFix, Example, Fix, chunk, completion
+from ..repair.fix import HI, STOP, TEXT, ChoiceFix, Example, Fix, chunk, completion
 from ..repair.look import Finding
 
 
@@ -22,11 +22,9 @@ class DeltaList(ChoiceFix):
     handles = Finding.LISTED
     sources = ("https://platform.openai.com/docs/api-reference/chat-streaming",)
     examples = (
-        Example.of_event("one", _with([HI]), chunk(HI)),
+        Example.of_event("one", _with([HI]), TEXT),
         Example.of_event(
-            "two",
-            _with([HI, {"content": " you"}]),
-            chunk({**HI, "content": "Hi you"}),
+            "two", _with([HI, {"content": " you"}]), chunk({**HI, "content": "Hi you"})
         ),
         Example.of_event("none", _with([]), _with({})),
         Example.of_body(
@@ -34,7 +32,7 @@ class DeltaList(ChoiceFix):
             completion({}, choices=[{"index": 0, "message": [HI]}]),
             completion({}, choices=[{"index": 0, "message": HI}]),
         ),
-        Example.untouched("an object", [chunk(HI)]),
+        Example.untouched("an object", [TEXT]),
     )
 
     def choice(self, choice: Chunk) -> bool:
@@ -64,13 +62,10 @@ class DeltaMissing(Fix):
         Example.of_event(
             "missing",
             {**STOP, "choices": [{"index": 0, "finish_reason": "stop"}]},
-            {
-                **STOP,
-                "choices": [{"index": 0, "finish_reason": "stop", "delta": {}}],
-            },
+            {**STOP, "choices": [{"index": 0, "finish_reason": "stop", "delta": {}}]},
         ),
         Example.of_event("string", _with_2("Hi"), _with_2({"content": "Hi"})),
-        Example.untouched("there", [STOP], ended=False),
+        Example.untouched("there", [STOP]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

@@ -5,7 +5,7 @@ from ..chat.chunks.envelope import LATEST, names_answer, names_model, seconds_in
 from ..chat.chunks.openai_fields import TIERS
 from ..chat.conversion import is_body
 from ..chat.state.stream_state import Asked
-from ..repair.fix import BODY, DONE, TEXT, WORD, Example, Fix, chunk, completion
+from ..repair.fix import BODY, DONE, MORE, STOP, TEXT, WORD, Example, Fix
 from ..repair.look import Finding
 from ..wire.json_text import Number
 
@@ -33,12 +33,11 @@ class IdMissing(Fix):
             "empty", {**WORD, "id": ""}, {**WORD, "id": _MADE}, asked=_ZERO
         ),
         Example.of_event("number", {**WORD, "id": 7}, {**WORD, "id": "7"}),
-        Example(
+        Example.of_body(
             "body",
-            [{**BODY, "id": "chatcmpl"}],
-            [{**BODY, "id": _MADE}],
+            {**BODY, "id": "chatcmpl"},
+            {**BODY, "id": _MADE},
             asked=Asked(id="0"),
-            kind="body",
         ),
         Example.untouched("there", [WORD]),
     )
@@ -157,12 +156,8 @@ class CreatedMissing(Fix):
             "missing", _BARE_2, {**_BARE_2, "created": 1700000000}, asked=_NOW
         ),
         Example.of_event("zero", {**WORD, "created": 0}, WORD, asked=_NOW),
-        Example(
-            "body",
-            [{**BODY, "created": None}],
-            [BODY],
-            asked=Asked(time=1700000000),
-            kind="body",
+        Example.of_body(
+            "body", {**BODY, "created": None}, BODY, asked=Asked(time=1700000000)
         ),
         Example.untouched("there", [WORD]),
     )
@@ -194,13 +189,12 @@ class ModelMapped(Fix):
     handles = Finding.ENVELOPE
     sources = ("https://github.com/router-for-me/CLIProxyAPI/issues/1548",)
     examples = (
-        Example("mapped", [WORD], [{**WORD, "model": "gpt-4o"}], _ASKED, ended=False),
-        Example(
+        Example("mapped", [WORD], [{**WORD, "model": "gpt-4o"}], _ASKED),
+        Example.of_body(
             "body",
-            [completion({"role": "assistant", "content": "Hi"})],
-            [{**completion({"role": "assistant", "content": "Hi"}), "model": "gpt-4o"}],
+            BODY,
+            {**BODY, "model": "gpt-4o"},
             asked=Asked(model="gpt-4o", is_mapped=True),
-            kind="body",
         ),
         Example.untouched("not mapped", [WORD], asked=Asked(stream=True, model="m")),
     )
@@ -239,12 +233,8 @@ class ModelMissing(Fix):
         Example.of_event(
             "placeholder", {**WORD, "model": "default-model"}, WORD, asked=_ACME
         ),
-        Example(
-            "body",
-            [{**BODY, "model": None}],
-            [BODY],
-            asked=Asked(model="acme-1"),
-            kind="body",
+        Example.of_body(
+            "body", {**BODY, "model": None}, BODY, asked=Asked(model="acme-1")
         ),
         Example.untouched("more exact", [{**WORD, "model": "acme-1-0613"}]),
         Example.untouched("asked so", [{**WORD, "model": "default"}]),
@@ -265,9 +255,6 @@ class ModelMissing(Fix):
     body = edit
 
 
-_MORE = chunk({"content": "!"})
-
-
 # `id`, `created` or `model` that change, or go missing, within one stream.
 class EnvelopeChanging(Fix):
     """Give every chunk of a stream the id, time and model of its first."""
@@ -282,19 +269,9 @@ class EnvelopeChanging(Fix):
         "https://github.com/ggml-org/llama.cpp/issues/5876",
     )
     examples = (
-        Example(
-            "clock runs on",
-            [TEXT, {**_MORE, "created": 1700000001}],
-            [TEXT, _MORE],
-            ended=False,
-        ),
-        Example(
-            "new id each time",
-            [TEXT, {**_MORE, "id": "x"}],
-            [TEXT, _MORE],
-            ended=False,
-        ),
-        Example.untouched("the same", [TEXT, _MORE, chunk({}, finish="stop"), DONE]),
+        Example("clock runs on", [TEXT, {**MORE, "created": 1700000001}], [TEXT, MORE]),
+        Example("new id each time", [TEXT, {**MORE, "id": "x"}], [TEXT, MORE]),
+        Example.untouched("the same", [TEXT, MORE, STOP, DONE]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

@@ -4,8 +4,7 @@ from ..chat.chunks.chunk import Chunk
 from ..chat.errors import errors
 from ..chat.errors.context_overflow import CODE, is_overflow
 from ..chat.errors.errors import KEYS, message_of, phrase, text_of, words_of, wrapped
-from ..chat.state.stream_state import Asked
-from ..repair.fix import HI, Example, Fix, completion
+from ..repair.fix import BODY, UNSTREAMED, Example, Fix
 from ..wire.json_text import Json
 
 _NO = wrapped("Provider returned error", "server_error", None, "502")
@@ -30,14 +29,9 @@ class ErrorStatus(Fix):
     )
     examples = (
         Example(
-            "error",
-            [_NO],
-            [_NO],
-            asked=Asked(),
-            kind="body",
-            changes_status=502,
+            "error", [_NO], [_NO], asked=UNSTREAMED, kind="body", changes_status=502
         ),
-        Example.untouched("answer", [completion(HI)], kind="body"),
+        Example.untouched("answer", [BODY], kind="body"),
     )
 
 

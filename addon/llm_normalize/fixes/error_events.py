@@ -10,8 +10,10 @@ from ..chat.errors.errors import failure, failures_in, lost
 from ..chat.errors.failed_event import failure_in, has_failed
 from ..repair.fix import (
     DONE,
+    MORE,
     STOP,
     TEXT,
+    TOOL_CALLS,
     Example,
     Fix,
     Wire,
@@ -103,9 +105,7 @@ class ErrorByEventName(Fix):
         ),
         Example.untouched("another name", [TEXT, b"event: ping\ndata: x\n\n"]),
         Example(
-            "no words",
-            [TEXT, b"event: error\n\n"],
-            [TEXT, {"error": failure("error")}],
+            "no words", [TEXT, b"event: error\n\n"], [TEXT, {"error": failure("error")}]
         ),
         Example(
             "a chunk",
@@ -131,7 +131,6 @@ class ErrorByEventName(Fix):
         return [Event(encode(each), event.n) for each in parts]
 
 
-_MORE = chunk({"content": "!"})
 _FIELD = re.compile(rb"[\w-]*:|(?:data|event|id|retry)\Z")
 _NAME = re.compile(rb"^event: ?+(?!(?:message|error)[\r\n])([^\r\n]+)", re.MULTILINE)
 _LONG = 64 * 1024  # bytes: what is longer is a page, or no words
@@ -187,8 +186,8 @@ class ErrorAsWords(Fix):
         ),
         Example(
             "amid an answer",
-            [TEXT, b"data: PROCESSING REQUEST\n\n", _MORE],
-            [TEXT, b"\n", _MORE],
+            [TEXT, b"data: PROCESSING REQUEST\n\n", MORE],
+            [TEXT, b"\n", MORE],
         ),
         Example.untouched("wrapped", [TEXT, {"error": "Internal Server Error"}, DONE]),
         Example.untouched("an unknown field", [b"note: all is well\n\n"]),
@@ -259,25 +258,22 @@ class ErrorWithChoices(Fix):
         Example(
             "beside",
             [TEXT, chunk({"content": "!"}, error=_ERROR_2)],
-            [TEXT, chunk({"content": "!"}), {"error": _ERROR_2}],
-            ended=False,
+            [TEXT, MORE, {"error": _ERROR_2}],
         ),
         Example(
             "in a choice",
             [TEXT, chunk({}, choice={"error": _ERROR_2})],
             [TEXT, {"error": _ERROR_2}],
-            ended=False,
         ),
         Example(
             "without a choice",
             [TEXT, chunk(None, error=_ERROR_2)],
             [TEXT, {"error": _ERROR_2}],
-            ended=False,
         ),
         Example.of_error(
             "in a body", 502, {"error": _ERROR_2, "choices": []}, {"error": _ERROR_2}
         ),
-        Example.untouched("alone", [TEXT, {"error": _ERROR_2}], ended=False),
+        Example.untouched("alone", [TEXT, {"error": _ERROR_2}]),
         Example.untouched("null", [chunk({"content": "Hi"}, error=None)]),
     )
 
@@ -312,7 +308,6 @@ class ErrorWithChoices(Fix):
 _HALF = wire([TEXT])[:60] + b"\n\n"
 _OPEN = chunk({"role": "assistant", "content": None, "tool_calls": [head()]})
 _WHOLE = calling(rest(0, '{"a":"b"}'))
-_END = chunk({}, finish="tool_calls")
 _LOST_CALL, _LOST_END = lost("a tool call"), lost("the end")
 _MIDDLE: Wire = [_OPEN, calling(rest(0, '{"a":"b')), _HALF, calling(rest(0, '"}'))]
 
@@ -341,11 +336,13 @@ class EventLost(Fix):
     also_covered_by = ("data-unreadable",)
     examples = (
         Example(
-            "arguments", [_OPEN, _HALF, _END, DONE], [_OPEN, _HALF, _LOST_CALL, DONE]
+            "arguments",
+            [_OPEN, _HALF, TOOL_CALLS, DONE],
+            [_OPEN, _HALF, _LOST_CALL, DONE],
         ),
-        Example("middle", [*_MIDDLE, _END], [*_MIDDLE[:3], _LOST_CALL]),
+        Example("middle", [*_MIDDLE, TOOL_CALLS], [*_MIDDLE[:3], _LOST_CALL]),
         Example("end", [TEXT, _HALF, DONE], [TEXT, _HALF, _LOST_END, DONE]),
         Example.untouched("text", [TEXT, _HALF, STOP, DONE]),
-        Example.untouched("a whole call", [_OPEN, _WHOLE, _HALF, _END, DONE]),
+        Example.untouched("a whole call", [_OPEN, _WHOLE, _HALF, TOOL_CALLS, DONE]),
         Example.untouched("broken off", [TEXT, _HALF]),
     )

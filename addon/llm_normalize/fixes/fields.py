@@ -15,7 +15,21 @@ from ..chat.chunks.chunk_content import is_empty_chunk, is_hollow
 from ..chat.chunks.openai_fields import ERROR, parts
 from ..chat.errors.chunk_errors import take_errors
 from ..chat.state.stream_state import Asked
-from ..repair.fix import DONE, HI, TEXT, Example, Fix, calling, chunk, completion, head
+from ..repair.fix import (
+    BODY,
+    DONE,
+    HI,
+    STOP,
+    TEXT,
+    USAGE_ASKED,
+    WORD,
+    Example,
+    Fix,
+    calling,
+    chunk,
+    completion,
+    head,
+)
 from ..repair.look import Finding
 from ..wire.json_text import Json
 
@@ -40,11 +54,9 @@ class FieldHollow(Fix):
     )
     examples = (
         Example.of_body(
-            "body",
-            completion({**HI, "audio": _AUDIO, "function_call": _CALL}),
-            completion(HI),
+            "body", completion({**HI, "audio": _AUDIO, "function_call": _CALL}), BODY
         ),
-        Example.of_event("stream", chunk({**HI, "function_call": _CALL}), chunk(HI)),
+        Example.of_event("stream", chunk({**HI, "function_call": _CALL}), TEXT),
         Example.of_body(
             "audio with nulls",
             completion(
@@ -123,25 +135,18 @@ class FieldNull(Fix):
         Example.of_event(
             "delta and choice",
             chunk({"content": "Hi", "name": None}, choice={"stop_reason": None}),
-            chunk({"content": "Hi"}),
+            WORD,
         ),
-        Example.of_body(
-            "body",
-            completion({"role": "assistant", "content": "Hi"}, prompt_logprobs=None),
-            completion({"role": "assistant", "content": "Hi"}),
-        ),
+        Example.of_body("body", completion(HI, prompt_logprobs=None), BODY),
         Example.of_event(
-            "usage",
-            chunk({"content": "Hi", "name": None}, usage=None),
-            chunk({"content": "Hi"}),
+            "usage", chunk({"content": "Hi", "name": None}, usage=None), WORD
         ),
         Example.untouched(
             "fields of OpenAI",
             [chunk({"content": "Hi", "refusal": None}, service_tier=None, usage=None)],
-            asked=Asked(stream=True, usage=True),
-            ended=False,
+            asked=USAGE_ASKED,
         ),
-        Example.untouched("value", [chunk({"content": "", "name": "x"})], ended=False),
+        Example.untouched("value", [chunk({"content": "", "name": "x"})]),
     )
 
     def edit(self, chunk: Chunk) -> bool:
@@ -188,7 +193,7 @@ class FieldUnknown(Fix):
         Example.of_event(
             "stream",
             chunk({**HI, "reasoning": "so"}, provider="Acme"),
-            chunk(HI),
+            TEXT,
             asked=_STRICT,
         ),
         Example.of_event(
@@ -197,13 +202,7 @@ class FieldUnknown(Fix):
             calling(head()),
             asked=_STRICT,
         ),
-        Example(
-            "body",
-            [completion(HI, citations=["x"])],
-            [completion(HI)],
-            asked=_STRICT,
-            kind="body",
-        ),
+        Example.of_body("body", completion(HI, citations=["x"]), BODY, asked=_STRICT),
         Example(
             "error",
             [{"error": {"message": "No", "metadata": {}}, "user_id": "u"}],
@@ -258,9 +257,9 @@ class EventEmpty(Fix):
     handles = Finding.LEFT_EMPTY | Finding.LEFT_ERROR
     sources = ("https://github.com/coderGtm/yantra-app-launcher/issues/545",)
     examples = (
-        Example("empty", [TEXT, chunk({})], [TEXT], ended=False),
+        Example("empty", [TEXT, chunk({})], [TEXT]),
         Example.untouched("first of its choice", [chunk({})]),
-        Example.untouched("finish reason", [TEXT, chunk({}, finish="stop"), DONE]),
+        Example.untouched("finish reason", [TEXT, STOP, DONE]),
         Example.untouched("text", [TEXT, chunk({"content": ""})]),
         Example.untouched("something unknown", [TEXT, chunk({}, timings=[1])]),
     )

@@ -6,8 +6,11 @@ from ..chat.state.stream_state import Asked
 from ..repair.fix import (
     DONE,
     HI,
+    LENGTH,
     STOP,
     TEXT,
+    TOOL_CALLS,
+    WORD,
     Example,
     Fix,
     calling,
@@ -38,11 +41,7 @@ class FinishStopWithCalls(Fix):
     )
     spares_openai = True
     examples = (
-        Example(
-            "stream",
-            [_OPEN, STOP, DONE],
-            [_OPEN, chunk({}, finish="tool_calls"), DONE],
-        ),
+        Example("stream", [_OPEN, STOP, DONE], [_OPEN, TOOL_CALLS, DONE]),
         Example.of_body(
             "body",
             completion({"role": "assistant", "content": "", "tool_calls": [_CALL]}),
@@ -54,7 +53,7 @@ class FinishStopWithCalls(Fix):
         Example.untouched(
             "forced", [_OPEN, STOP, DONE], asked=Asked(stream=True, forced_tool=True)
         ),
-        Example.untouched("text", [chunk({"content": "Hi"}), STOP, DONE]),
+        Example.untouched("text", [WORD, STOP, DONE]),
     )
 
     def edit(self, chunk: Chunk) -> bool:
@@ -82,7 +81,6 @@ class FinishStopWithCalls(Fix):
         return True
 
 
-_CALLS = chunk({}, finish="tool_calls")
 _REASONS = ("tool_calls", "function_call")
 
 
@@ -103,14 +101,14 @@ class FinishWithoutCall(Fix):
         "https://github.com/open-webui/open-webui/issues/23066",
     )
     examples = (
-        Example("stream", [TEXT, _CALLS, DONE], [TEXT, STOP, DONE]),
+        Example("stream", [TEXT, TOOL_CALLS, DONE], [TEXT, STOP, DONE]),
         Example.of_body(
             "body", completion(HI, finish="tool_calls"), completion(HI, finish="stop")
         ),
         Example.untouched(
-            "call", [TEXT, calling(head()), calling(rest()), _CALLS, DONE]
+            "call", [TEXT, calling(head()), calling(rest()), TOOL_CALLS, DONE]
         ),
-        Example.untouched("length", [TEXT, chunk({}, finish="length"), DONE]),
+        Example.untouched("length", [TEXT, LENGTH, DONE]),
     )
 
     def body(self, body: Chunk) -> bool:
@@ -127,7 +125,7 @@ class FinishWithoutCall(Fix):
 
 
 _HEAD, _CUT = calling(head()), calling(rest(0, '{"a":"b'))
-_CALLS_2, _LENGTH = chunk({}, finish="tool_calls"), chunk({}, finish="length")
+_CALLS_2, _LENGTH = TOOL_CALLS, LENGTH
 _BODY = {"role": "assistant", "content": None, "tool_calls": [head(0, '{"a":')]}
 _REASONS_2 = ("tool_calls", "function_call", "stop")
 

@@ -5,8 +5,23 @@ from typing import Any
 from ..chat.chunks.chunk import Chunk, choices, deltas, envelope_of
 from ..chat.chunks.finish_words import finishes
 from ..chat.conversion import implied_reason
-from ..chat.state.stream_state import Asked
-from ..repair.fix import DONE, ROLE, STOP, TEXT, Example, Fix, chunk, completion, head
+from ..repair.fix import (
+    BODY,
+    DONE,
+    HI,
+    LENGTH,
+    MORE,
+    ROLE,
+    STOP,
+    TEXT,
+    TOOL_CALLS,
+    USAGE_ASKED,
+    Example,
+    Fix,
+    chunk,
+    completion,
+    head,
+)
 from ..repair.look import Finding
 
 
@@ -30,7 +45,7 @@ class FinishWithDelta(Fix):
         Example(
             "last word",
             [TEXT, chunk({"content": "!"}, finish="stop"), DONE],
-            [TEXT, chunk({"content": "!"}), STOP, DONE],
+            [TEXT, MORE, STOP, DONE],
         ),
         Example(
             "empty text",
@@ -77,9 +92,6 @@ def _without_delta(choice: Chunk) -> Chunk:
     return rest
 
 
-_MORE = chunk({"content": "!"})
-
-
 # A finish reason before the last words of its choice, often on every chunk.
 # The repair is in `repair/machine/finish.py`.
 class FinishEarly(Fix):
@@ -97,14 +109,14 @@ class FinishEarly(Fix):
         "https://github.com/open-webui/open-webui/issues/16377",
     )
     examples = (
-        Example("text after it", [TEXT, STOP, _MORE, DONE], [TEXT, _MORE, STOP, DONE]),
+        Example("text after it", [TEXT, STOP, MORE, DONE], [TEXT, MORE, STOP, DONE]),
         Example(
             "before the first words",
-            [ROLE, STOP, _MORE, DONE],
-            [ROLE, _MORE, STOP, DONE],
-            asked=Asked(stream=True, usage=True),
+            [ROLE, STOP, MORE, DONE],
+            [ROLE, MORE, STOP, DONE],
+            asked=USAGE_ASKED,
         ),
-        Example.untouched("last", [TEXT, _MORE, STOP, DONE]),
+        Example.untouched("last", [TEXT, MORE, STOP, DONE]),
     )
 
 
@@ -125,16 +137,8 @@ class FinishRepeated(Fix):
         "https://github.com/BerriAI/litellm/blob/main/litellm/litellm_core_utils/streaming_handler.py",
     )
     examples = (
-        Example(
-            "twice",
-            [TEXT, chunk({}, finish="length"), STOP, DONE],
-            [TEXT, chunk({}, finish="length"), DONE],
-        ),
-        Example(
-            "stop, then more",
-            [TEXT, STOP, chunk({}, finish="length"), DONE],
-            [TEXT, chunk({}, finish="length"), DONE],
-        ),
+        Example("twice", [TEXT, LENGTH, STOP, DONE], [TEXT, LENGTH, DONE]),
+        Example("stop, then more", [TEXT, STOP, LENGTH, DONE], [TEXT, LENGTH, DONE]),
         Example.untouched(
             "one for each choice",
             [
@@ -168,16 +172,8 @@ class FinishMissing(Fix):
     )
     examples = (
         Example("text", [TEXT, DONE], [TEXT, STOP, DONE]),
-        Example(
-            "tool call",
-            [_CALLED, DONE],
-            [_CALLED, chunk({}, finish="tool_calls"), DONE],
-        ),
-        Example.of_body(
-            "body",
-            completion({"role": "assistant", "content": "Hi"}, finish=None),
-            completion({"role": "assistant", "content": "Hi"}),
-        ),
+        Example("tool call", [_CALLED, DONE], [_CALLED, TOOL_CALLS, DONE]),
+        Example.of_body("body", completion(HI, finish=None), BODY),
         Example.untouched("there", [TEXT, STOP, DONE]),
         Example.untouched("broken off", [TEXT]),
         Example.untouched(

@@ -4,7 +4,20 @@ from ..chat.chunks.chunk import Chunk, choices
 from ..chat.chunks.chunk_content import chunk_has_content
 from ..chat.chunks.finish_words import FAILED, meaning
 from ..chat.errors.errors import failures_in
-from ..repair.fix import DONE, HI, TEXT, ChoiceFix, Example, Fix, chunk, completion
+from ..repair.fix import (
+    BODY,
+    DONE,
+    HI,
+    LENGTH,
+    MORE,
+    STOP,
+    TEXT,
+    ChoiceFix,
+    Example,
+    Fix,
+    chunk,
+    completion,
+)
 from ..repair.look import Finding
 
 _CHOICE = TEXT["choices"][0]
@@ -26,7 +39,7 @@ class FinishKeyMissing(Fix):
     )
     examples = (
         Example.of_event("missing", {**TEXT, "choices": [_BARE]}, TEXT),
-        Example.untouched("there", [TEXT, chunk({}, finish="stop"), DONE]),
+        Example.untouched("there", [TEXT, STOP, DONE]),
     )
 
     def edit(self, chunk: Chunk) -> bool:
@@ -55,7 +68,7 @@ class FinishEmpty(ChoiceFix):
         Example.of_event("word", chunk({}, finish="null"), chunk({})),
         Example.of_event("number", chunk({}, finish=0), chunk({})),
         Example.untouched("null", [TEXT]),
-        Example.untouched("reason", [TEXT, chunk({}, finish="stop")], ended=False),
+        Example.untouched("reason", [TEXT, STOP]),
     )
 
     def choice(self, choice: Chunk) -> bool:
@@ -92,14 +105,14 @@ class FinishError(Fix):
         Example(
             "stream",
             [TEXT, chunk({"content": "!"}, finish="error")],
-            [TEXT, chunk({"content": "!"}), {"error": failures_in(_FAILED)[0]}],
+            [TEXT, MORE, {"error": failures_in(_FAILED)[0]}],
         ),
         Example("word", [TEXT, _BUSY], [TEXT, {"error": failures_in(_BUSY)[0]}]),
         Example.of_body(
             "body", completion(HI, finish="error"), completion(HI, finish="length")
         ),
-        Example.untouched("stop", [TEXT, chunk({}, finish="stop")], ended=False),
-        Example.untouched("synonym", [TEXT, chunk({}, finish="eos")], ended=False),
+        Example.untouched("stop", [TEXT, STOP]),
+        Example.untouched("synonym", [TEXT, chunk({}, finish="eos")]),
     )
 
     def edit(self, chunk: Chunk) -> list[Chunk] | None:
@@ -142,23 +155,21 @@ class FinishSynonym(ChoiceFix):
     )
     examples = (
         Example(
-            "end of sequence",
-            [TEXT, chunk({}, finish="eos"), DONE],
-            [TEXT, chunk({}, finish="stop"), DONE],
+            "end of sequence", [TEXT, chunk({}, finish="eos"), DONE], [TEXT, STOP, DONE]
         ),
         Example(
             "upper case",
             [TEXT, chunk({}, finish="MAX_TOKENS"), DONE],
-            [TEXT, chunk({}, finish="length"), DONE],
+            [TEXT, LENGTH, DONE],
         ),
         Example(
             "an unknown one",
             [TEXT, chunk({}, finish="that_was_it"), DONE],
-            [TEXT, chunk({}, finish="stop"), DONE],
+            [TEXT, STOP, DONE],
         ),
-        Example.of_body("body", completion(HI, finish="end_turn"), completion(HI)),
-        Example.untouched("known", [TEXT, chunk({}, finish="length"), DONE]),
-        Example.untouched("failure", [TEXT, chunk({}, finish="error")], ended=False),
+        Example.of_body("body", completion(HI, finish="end_turn"), BODY),
+        Example.untouched("known", [TEXT, LENGTH, DONE]),
+        Example.untouched("failure", [TEXT, chunk({}, finish="error")]),
     )
 
     def choice(self, choice: Chunk) -> bool:

@@ -5,7 +5,17 @@ from collections.abc import Callable
 from ..chat.chunks.chunk import Chunk, calls, deltas, function, index_of, messages
 from ..chat.state.repeated_arguments import without_repeats
 from ..chat.state.stream_state import MAX_TRACKED, Asked, Seen
-from ..repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
+from ..repair.fix import (
+    DONE,
+    TOOL_CALLS,
+    Example,
+    Fix,
+    calling,
+    chunk,
+    completion,
+    head,
+    rest,
+)
 from ..repair.look import Finding
 from ..wire.json_text import Json
 
@@ -118,20 +128,14 @@ class FunctionCallUnasked(Fix):
         Example(
             "stream",
             [_OPEN, _MORE, _END, DONE],
-            [
-                calling(head(id=_ID)),
-                calling(rest()),
-                chunk({}, finish="tool_calls"),
-                DONE,
-            ],
+            [calling(head(id=_ID)), calling(rest()), TOOL_CALLS, DONE],
             asked=_ASKED,
         ),
-        Example(
+        Example.of_body(
             "body",
-            [completion({"function_call": _OLD}, finish="function_call")],
-            [completion({"tool_calls": [_NEW]}, finish="tool_calls")],
+            completion({"function_call": _OLD}, finish="function_call"),
+            completion({"tool_calls": [_NEW]}, finish="tool_calls"),
             asked=Asked(tools=True, id="0"),
-            kind="body",
         ),
         Example.untouched("functions", [_OPEN, _MORE, _END, DONE]),
     )
@@ -213,13 +217,11 @@ class FunctionCallRepeated(Fix):
             "again",
             [_OPEN, chunk({"function_call": {"name": "f", "arguments": "{}"}})],
             [_OPEN, _MORE],
-            ended=False,
         ),
         Example(
             "null",
             [_OPEN, chunk({"function_call": {"name": None, "arguments": "{}"}})],
             [_OPEN, _MORE],
-            ended=False,
         ),
         Example.of_event(
             "no arguments",

@@ -27,7 +27,7 @@ class BomSent(Fix):
         return [event]
 
 
-_ALL: Wire = [TEXT, chunk({}, finish="stop"), DONE]
+_ALL: Wire = [TEXT, STOP, DONE]
 
 
 # Lines that end in CRLF or a bare CR.
@@ -150,7 +150,7 @@ class CommentSent(Fix):
         "https://github.com/TheR1D/shell_gpt/issues/358",
     )
     examples = (
-        Example("alone", [b": ping\n\n", TEXT], [b"\n", TEXT], ended=False),
+        Example("alone", [b": ping\n\n", TEXT], [b"\n", TEXT]),
         Example.of_event("beside data", b": x\n" + wire([TEXT]), TEXT),
         Example.untouched("none", [TEXT, DONE]),
         Example.untouched("bare newline", [TEXT, b"\n", DONE]),

@@ -43,11 +43,7 @@ class LogprobsIncomplete(ChoiceFix):
                 _HI,
                 logprobs={
                     "content": [
-                        {
-                            **_TOKEN,
-                            **_BYTES,
-                            "top_logprobs": [{**_TOKEN, **_BYTES}],
-                        }
+                        {**_TOKEN, **_BYTES, "top_logprobs": [{**_TOKEN, **_BYTES}]}
                     ]
                 },
             ),

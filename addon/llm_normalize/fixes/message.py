@@ -12,7 +12,7 @@ from ..chat.chunks.chunk_content import (
 from ..chat.conversion import is_body
 from ..chat.state.sent_call import brief
 from ..chat.state.stream_state import MAX_TRACKED, Asked, Seen
-from ..repair.fix import HI, Example, Fix, chunk, completion
+from ..repair.fix import BODY, HI, Example, Fix, chunk, completion
 from ..repair.look import Finding
 from ..wire.json_text import Json
 
@@ -45,7 +45,7 @@ class MessageInStream(Fix):
     )
     examples = (
         Example("beside", [chunk(_TEXT, choice={"message": _BOTH})], [chunk(_BOTH)]),
-        Example("growing", _each("message", "Hi", "Hi you"), _NEWS, ended=False),
+        Example("growing", _each("message", "Hi", "Hi you"), _NEWS),
         Example.untouched("none", [chunk(_TEXT)]),
     )
 
@@ -158,7 +158,7 @@ class MessageMissing(Fix):
             completion(HI, choices=[{**_BARE, "delta": "Hi"}]),
             completion(HI, choices=[{**_BARE, "message": HI}]),
         ),
-        Example.untouched("there", [completion(HI)], kind="body"),
+        Example.untouched("there", [BODY], kind="body"),
     )
 
     def body(self, body: Chunk) -> bool:

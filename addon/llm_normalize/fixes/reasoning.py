@@ -97,9 +97,9 @@ class ReasoningNull(Fix):
     )
     also_covered_by = ("field-null",)
     examples = (
-        Example("text", [_SO, _NULL], [_SO, WORD], ended=False),
-        Example.untouched("no reasoning", [_NULL], ended=False),
-        Example.untouched("more reasoning", [_SO, _SO], ended=False),
+        Example("text", [_SO, _NULL], [_SO, WORD]),
+        Example.untouched("no reasoning", [_NULL]),
+        Example.untouched("more reasoning", [_SO, _SO]),
     )
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
@@ -138,16 +138,13 @@ class ReasoningWithContent(Fix):
         "https://api-docs.deepseek.com/guides/reasoning_model",
     )
     examples = (
-        Example(
-            "text", [chunk(_BOTH)], [_FIRST, chunk({"content": "Hi"})], ended=False
-        ),
+        Example("text", [chunk(_BOTH)], [_FIRST, WORD]),
         Example(
             "call",
             [chunk({"reasoning_content": "so", "tool_calls": [head()]})],
             [chunk({"reasoning_content": "so"}), chunk({"tool_calls": [head()]})],
-            ended=False,
         ),
-        Example.untouched("alone", [_FIRST, chunk({"content": "Hi"})], ended=False),
+        Example.untouched("alone", [_FIRST, WORD]),
         Example.untouched(
             "no text", [chunk({"content": "", "reasoning_content": "so"})]
         ),

@@ -1,7 +1,17 @@
 """The role of a delta or message."""
 
 from ..chat.chunks.chunk import Chunk, deltas, messages, put_first
-from ..repair.fix import HI, ROLE, WORD, Example, Fix, PartFix, chunk, completion
+from ..repair.fix import (
+    BODY,
+    ROLE,
+    TEXT,
+    WORD,
+    Example,
+    Fix,
+    PartFix,
+    chunk,
+    completion,
+)
 from ..repair.look import Finding
 
 
@@ -23,19 +33,9 @@ class RoleNull(Fix):
         "https://github.com/vercel/ai/issues/15464",
     )
     examples = (
-        Example(
-            "null",
-            [ROLE, chunk({"role": None, "content": "Hi"})],
-            [ROLE, chunk({"content": "Hi"})],
-            ended=False,
-        ),
-        Example(
-            "empty",
-            [ROLE, chunk({"role": "", "content": "Hi"})],
-            [ROLE, chunk({"content": "Hi"})],
-            ended=False,
-        ),
-        Example.untouched("real role", [ROLE], ended=False),
+        Example("null", [ROLE, chunk({"role": None, "content": "Hi"})], [ROLE, WORD]),
+        Example("empty", [ROLE, chunk({"role": "", "content": "Hi"})], [ROLE, WORD]),
+        Example.untouched("real role", [ROLE]),
     )
 
     def edit(self, chunk: Chunk) -> bool:
@@ -65,10 +65,10 @@ class RoleWrong(PartFix):
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
     examples = (
-        Example.of_event("stream", chunk(_WRONG), chunk(HI)),
-        Example.of_body("body", completion(_WRONG), completion(HI)),
-        Example.untouched("right", [chunk(HI)]),
-        Example.untouched("none", [chunk({"content": "Hi"})]),
+        Example.of_event("stream", chunk(_WRONG), TEXT),
+        Example.of_body("body", completion(_WRONG), BODY),
+        Example.untouched("right", [TEXT]),
+        Example.untouched("none", [WORD]),
     )
 
     def part(self, part: Chunk) -> bool:
@@ -94,17 +94,11 @@ class RoleRepeated(Fix):
     )
     spares_openai = True
     examples = (
-        Example(
-            "every chunk",
-            [ROLE, chunk({"role": "assistant", "content": "Hi"})],
-            [ROLE, chunk({"content": "Hi"})],
-            ended=False,
-        ),
+        Example("every chunk", [ROLE, TEXT], [ROLE, WORD]),
         Example.untouched("null", [ROLE, chunk({"role": None, "content": "Hi"})]),
         Example.untouched(
             "one per choice",
             [ROLE, chunk({"role": "assistant", "content": ""}, index=1)],
-            ended=False,
         ),
     )
 
@@ -136,20 +130,9 @@ class RoleMissing(Fix):
         "https://github.com/maximhq/bifrost/issues/6523",
     )
     examples = (
-        Example(
-            "stream",
-            [WORD, WORD],
-            [chunk({"role": "assistant", "content": "Hi"}), WORD],
-            ended=False,
-        ),
-        Example.of_body(
-            "body",
-            completion({"content": "Hi"}),
-            completion({"role": "assistant", "content": "Hi"}),
-        ),
-        Example.untouched(
-            "there", [chunk({"role": "assistant", "content": ""}), WORD], ended=False
-        ),
+        Example("stream", [WORD, WORD], [TEXT, WORD]),
+        Example.of_body("body", completion({"content": "Hi"}), BODY),
+        Example.untouched("there", [ROLE, WORD]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

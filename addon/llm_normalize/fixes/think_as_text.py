@@ -47,7 +47,6 @@ class ThinkAsText(HoldingFix):
                 chunk({"reasoning_content": "s"}),
                 chunk({"content": "Hi", "reasoning_content": "o"}),
             ],
-            ended=False,
         ),
         Example.of_body(
             "body",

@@ -11,7 +11,18 @@ from ..chat.chunks.chunk import (
     name_of,
 )
 from ..chat.chunks.chunk_split import bare_of, fragments_of, part_calls
-from ..repair.fix import Example, Fix, PartFix, calling, chunk, completion, head, rest
+from ..repair.fix import (
+    BODY,
+    WORD,
+    Example,
+    Fix,
+    PartFix,
+    calling,
+    chunk,
+    completion,
+    head,
+    rest,
+)
 from ..repair.look import Finding
 from ..wire.json_text import Json
 
@@ -48,7 +59,6 @@ class ToolCallCustomHollow(PartFix):
         Example.untouched(
             "custom tool",
             [calling({"index": 0, "id": "c", "type": "custom", "custom": _HOLLOW})],
-            ended=False,
         ),
     )
 
@@ -86,19 +96,17 @@ class ToolCallsNull(PartFix):
         Example.of_event(
             "null",
             chunk({"content": "Hi", "tool_calls": None, "function_call": None}),
-            chunk({"content": "Hi"}),
+            WORD,
         ),
         Example.of_event(
-            "empty list",
-            chunk({"content": "Hi", "tool_calls": []}),
-            chunk({"content": "Hi"}),
+            "empty list", chunk({"content": "Hi", "tool_calls": []}), WORD
         ),
         Example.of_body(
             "body",
             completion({"role": "assistant", "content": "Hi", "tool_calls": []}),
-            completion({"role": "assistant", "content": "Hi"}),
+            BODY,
         ),
-        Example.untouched("call", [calling(head())], ended=False),
+        Example.untouched("call", [calling(head())]),
     )
 
     def part(self, part: Chunk) -> bool:
@@ -194,7 +202,6 @@ class ToolCallInParts(Fix):
             "head and rest",
             [calling(head(), rest())],
             [calling(head()), calling(rest())],
-            ended=False,
         ),
         Example.untouched("two calls", [calling(head(0), head(1))]),
         Example.untouched("one each", [calling(head()), calling(rest())]),
@@ -223,7 +230,7 @@ class ToolCallRepeated(Fix):
     )
     also_covered_by = ("tool-call-head-repeated", "tool-call-arguments-repeated")
     examples = (
-        Example("again", [_CALL_3, _CALL_3], [_CALL_3, chunk({})], ended=False),
+        Example("again", [_CALL_3, _CALL_3], [_CALL_3, chunk({})]),
         Example.untouched("another", [_CALL_3, calling(head(1, "{}"))]),
         Example.untouched("more of it", [_CALL_3, calling(head(0, " "))]),
     )
@@ -311,12 +318,11 @@ class ToolCallWhole(Fix):
         "https://platform.openai.com/docs/guides/function-calling#streaming",
     )
     examples = (
-        Example("whole", [_CALL_4], _SPLIT, ended=False),
+        Example("whole", [_CALL_4], _SPLIT),
         Example(
             "two in one chunk",
             [calling(head(0, "{}"), head(1, "[]"))],
             [*_SPLIT, calling(head(1)), calling(rest(1, "[]"))],
-            ended=False,
         ),
         Example.untouched("head, then arguments", _SPLIT),
     )

@@ -9,6 +9,8 @@ from ..chat.state.stream_state import Asked
 from ..chat.tool_calls.sent_arguments import calls_apart
 from ..repair.fix import (
     DONE,
+    LENGTH,
+    TOOL_CALLS,
     Example,
     Fix,
     PartFix,
@@ -69,7 +71,7 @@ class ToolCallArgumentsObject(PartFix):
 _OPEN = [chunk({"role": "assistant", "content": None}), calling(head())]
 _ASKED = Asked(stream=True, tools=True, declared=Tools(frozenset("f")))
 _REAL = calling(rest(0, '{"a":1}'))
-_END: Wire = [chunk({}, finish="tool_calls"), DONE]
+_END: Wire = [TOOL_CALLS, DONE]
 
 
 # `{}` as a call's first arguments, and then the real ones.
@@ -142,17 +144,13 @@ class ToolCallArgumentsRepeated(Fix):
             "growing",
             [_HEAD, calling(rest(0, '{"a"')), calling(rest(0, '{"a":1}'))],
             [_HEAD, calling(rest(0, '{"a"')), calling(rest(0, ":1}"))],
-            ended=False,
         ),
         Example.of_event("encoded", calling(head(0, '"{}"')), calling(head(0, "{}"))),
         Example.of_body(
             "body", _TWICE, completion({"tool_calls": [head(0, '{"a":1}')]})
         ),
         Example(
-            "another object",
-            [_HEAD, *_ANOTHER],
-            [_HEAD, _ANOTHER[0], calling(_OTHER)],
-            ended=False,
+            "another object", [_HEAD, *_ANOTHER], [_HEAD, _ANOTHER[0], calling(_OTHER)]
         ),
         Example.untouched("once", [_HEAD, calling(rest(0, '{"a":')), calling(rest())]),
     )
@@ -175,8 +173,6 @@ class ToolCallArgumentsRepeated(Fix):
         return changed
 
 
-_END_2 = chunk({}, finish="tool_calls")
-_LENGTH = chunk({}, finish="length")
 _BARE = {**head(), "function": {"name": "f"}}
 _NONE = {"role": "assistant", "content": None, "tool_calls": [_BARE]}
 
@@ -200,8 +196,8 @@ class ToolCallArgumentsMissing(Fix):
     examples = (
         Example(
             "stream",
-            [calling(head()), _END_2, DONE],
-            [calling(head()), calling(rest()), _END_2, DONE],
+            [calling(head()), TOOL_CALLS, DONE],
+            [calling(head()), calling(rest()), TOOL_CALLS, DONE],
         ),
         Example.of_body(
             "body",
@@ -211,14 +207,13 @@ class ToolCallArgumentsMissing(Fix):
         Example.of_body(
             "body that is cut short",
             completion(_NONE, finish="length"),
-            completion(
-                {**_NONE, "tool_calls": [head(0, "")]},
-                finish="length",
-            ),
+            completion({**_NONE, "tool_calls": [head(0, "")]}, finish="length"),
         ),
-        Example.untouched("there", [calling(head()), calling(rest()), _END_2, DONE]),
+        Example.untouched(
+            "there", [calling(head()), calling(rest()), TOOL_CALLS, DONE]
+        ),
         Example.untouched("broken off", [calling(head())]),
-        Example.untouched("cut short", [calling(head()), _LENGTH, DONE]),
+        Example.untouched("cut short", [calling(head()), LENGTH, DONE]),
     )
 
     def body(self, body: Chunk) -> bool:

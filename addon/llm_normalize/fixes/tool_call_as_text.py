@@ -7,6 +7,8 @@ from ..chat.state.stream_state import Asked, Seen
 from ..chat.tool_calls.written_calls import TEXTS, WrittenCalls
 from ..repair.fix import (
     DONE,
+    STOP,
+    WORD,
     Example,
     HoldingFix,
     calling,
@@ -28,7 +30,7 @@ _CALL = {
     "function": {"name": "f", "arguments": "{}"},
 }
 _SPLIT = [calling(head(id=_CALL["id"])), calling(rest())]
-_END: list[Chunk | bytes] = [chunk({}, finish="stop"), DONE]
+_END: list[Chunk | bytes] = [STOP, DONE]
 
 
 # Calls in `content`, as the model wrote them, and no call.
@@ -61,11 +63,7 @@ class ToolCallAsText(HoldingFix):
     optional = True
     examples = (
         Example(
-            "stream",
-            [chunk({"content": "Hi"}), chunk({"content": _TEXT})],
-            [chunk({"content": "Hi"}), *_SPLIT],
-            asked=_STREAM,
-            ended=False,
+            "stream", [WORD, chunk({"content": _TEXT})], [WORD, *_SPLIT], asked=_STREAM
         ),
         *(
             Example(
@@ -73,12 +71,11 @@ class ToolCallAsText(HoldingFix):
             )
             for name, text in (("harmony", _HARMONY), ("MiniMax", _MINIMAX))
         ),
-        Example(
+        Example.of_body(
             "body",
-            [completion({"content": _TEXT}, finish="tool_calls")],
-            [completion({"content": None, "tool_calls": [_CALL]}, finish="tool_calls")],
+            completion({"content": _TEXT}, finish="tool_calls"),
+            completion({"content": None, "tool_calls": [_CALL]}, finish="tool_calls"),
             asked=Asked(tools=True, declared=_TOOLS, id="0"),
-            kind="body",
         ),
         Example(
             "reasoning",

@@ -34,23 +34,14 @@ class ToolCallHeadRepeated(Fix):
     )
     also_covered_by = ("field-null",)
     examples = (
+        Example("repeated", [_OPEN, calling(head(0, "{}"))], [_OPEN, calling(rest())]),
         Example(
-            "repeated",
-            [_OPEN, calling(head(0, "{}"))],
-            [_OPEN, calling(rest())],
-            ended=False,
-        ),
-        Example(
-            "null",
-            [_OPEN, calling({"index": 0, **_NULLS})],
-            [_OPEN, calling(rest())],
-            ended=False,
+            "null", [_OPEN, calling({"index": 0, **_NULLS})], [_OPEN, calling(rest())]
         ),
         Example(
             "only nulls",
             [_OPEN, calling({"index": 0, "x": None, "function": {"x": None}})],
             [_OPEN, chunk({})],
-            ended=False,
         ),
         Example.untouched("once", [_OPEN, calling(rest())]),
         Example.untouched("another call", [_OPEN, calling(head(0, id="call_1"))]),

@@ -83,14 +83,12 @@ class ToolCallIdRepeated(Fix):
             [calling(_A), calling(_B), calling(rest(1))],
             [calling(_A), calling(_MADE), calling(rest(1))],
             asked=_ZERO,
-            ended=False,
         ),
-        Example(
+        Example.of_body(
             "body",
-            [completion({"role": "assistant", "tool_calls": [_A, _B]})],
-            [completion({"role": "assistant", "tool_calls": [_A, _MADE]})],
+            completion({"role": "assistant", "tool_calls": [_A, _B]}),
+            completion({"role": "assistant", "tool_calls": [_A, _MADE]}),
             asked=Asked(id="0"),
-            kind="body",
         ),
         Example.untouched("two", [calling(_A), calling(head(1, id="call_b"))]),
     )
@@ -129,12 +127,11 @@ class ToolCallIdMissing(Fix):
     )
     examples = (
         Example.of_event("null", calling(head(id=None)), calling(_MADE_2), asked=_ZERO),
-        Example(
+        Example.of_body(
             "body",
-            [completion({"role": "assistant", "tool_calls": [head(id="")]})],
-            [completion({"role": "assistant", "tool_calls": [_MADE_2]})],
+            completion({"role": "assistant", "tool_calls": [head(id="")]}),
+            completion({"role": "assistant", "tool_calls": [_MADE_2]}),
             asked=Asked(id="0"),
-            kind="body",
         ),
         Example.untouched("there", [calling(head())]),
         Example.untouched("later", [calling(head()), calling({"index": 0})]),

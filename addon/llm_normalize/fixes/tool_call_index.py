@@ -32,7 +32,6 @@ class ToolCallIndexMissing(Fix):
             "continued",
             [calling(head()), calling(rest(None))],
             [calling(head()), calling(rest())],
-            ended=False,
         ),
         Example.untouched("counted", [calling(head())]),
     )
@@ -62,7 +61,6 @@ class ToolCallIndexWrong(Fix):
             "two calls at 0",
             [_FIRST, calling(rest(0)), calling(_SECOND), calling(rest(0))],
             [_FIRST, calling(rest(0)), _MOVED, calling(rest(1))],
-            ended=False,
         ),
         Example("continued elsewhere", [_FIRST, _ELSEWHERE], [_FIRST, calling(_HERE)]),
         Example("from 1", [calling(head(1))], [calling({**head(1), "index": 0})]),
@@ -71,7 +69,6 @@ class ToolCallIndexWrong(Fix):
             [_FIRST, calling(_RENAMED)],
             [_FIRST, calling({**_RENAMED, "index": 1})],
             asked=_TOOLS,
-            ended=False,
         ),
         Example.untouched("counted", [_FIRST, calling(head(1)), calling(rest(1))]),
         Example.untouched("sent twice", [_FIRST, _FIRST]),

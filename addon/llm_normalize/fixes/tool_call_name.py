@@ -40,17 +40,13 @@ class ToolCallNameLate(Fix):
     )
     examples = (
         Example(
-            "late",
-            [calling(_EARLY), calling(_LATE)],
-            [chunk({}), calling(_JOINED)],
-            ended=False,
+            "late", [calling(_EARLY), calling(_LATE)], [chunk({}), calling(_JOINED)]
         ),
         Example(
             "in parts",
             [calling(_BEGIN), calling(_END)],
             [chunk({}), calling(join_fragments(_BEGIN, {**_END, "function": _NAMED}))],
             asked=_TOOLS,
-            ended=False,
         ),
         Example.of_event("nulls", calling(head(), _NULLS), calling(head())),
         Example.untouched("first", [calling(head()), calling(rest())]),
@@ -91,12 +87,11 @@ class ToolCallNameWrapped(Fix):
             calling(_call("f")),
             asked=_ASKED,
         ),
-        Example(
+        Example.of_body(
             "body",
-            [completion({"role": "assistant", "tool_calls": [_call("functions.f:0")]})],
-            [completion({"role": "assistant", "tool_calls": [_call("f")]})],
+            completion({"role": "assistant", "tool_calls": [_call("functions.f:0")]}),
+            completion({"role": "assistant", "tool_calls": [_call("f")]}),
             asked=Asked(tools=True, declared=_TOOLS_2),
-            kind="body",
         ),
         Example.untouched("declared", [calling(_call("f"))], asked=_ASKED),
         Example.untouched("unknown", [calling(_call("a.g"))], asked=_ASKED),

@@ -3,8 +3,18 @@
 from collections.abc import Iterable
 
 from ..chat.chunks.chunk import COUNTS, Chunk, choices
-from ..chat.state.stream_state import Asked
-from ..repair.fix import DONE, HI, TEXT, USAGE, Example, Fix, chunk, completion
+from ..repair.fix import (
+    BODY,
+    DONE,
+    HI,
+    TEXT,
+    USAGE,
+    USAGE_ASKED,
+    Example,
+    Fix,
+    chunk,
+    completion,
+)
 from ..repair.look import Finding
 from ..wire.json_text import Json, Number, whole_number
 
@@ -28,7 +38,7 @@ class UsageEmpty(Fix):
             "asked for",
             {**TEXT, "usage": {}},
             {**TEXT, "usage": None},
-            asked=Asked(stream=True, usage=True),
+            asked=USAGE_ASKED,
         ),
         Example("nulls", [{**TEXT, "usage": {"total_tokens": None}}], [TEXT]),
         Example.of_body("body", completion(HI, usage={}), completion(HI, usage=None)),
@@ -260,7 +270,7 @@ def _drop_nulls(figures: Chunk, but: frozenset[str] = frozenset()) -> bool:
     return any([bool(nulls), *map(_drop_nulls, inner)])
 
 
-_BARE = {key: value for key, value in completion(HI).items() if key != "usage"}
+_BARE = {key: value for key, value in BODY.items() if key != "usage"}
 _ZEROS = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 
 

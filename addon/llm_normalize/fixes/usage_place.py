@@ -3,7 +3,18 @@
 from ..chat.chunks.chunk import Chunk, choices, usage_of
 from ..chat.conversion import counts
 from ..chat.state.stream_state import Asked
-from ..repair.fix import BODY, DONE, STOP, TEXT, USAGE, Example, Fix, chunk
+from ..repair.fix import (
+    BODY,
+    DONE,
+    STOP,
+    TEXT,
+    USAGE,
+    USAGE_ASKED,
+    USAGE_CHUNK,
+    Example,
+    Fix,
+    chunk,
+)
 from ..repair.look import Finding
 
 _BARE = {key: value for key, value in BODY.items() if key != "usage"}
@@ -29,9 +40,7 @@ class UsageInChoice(Fix):
             [TEXT, chunk({}, finish="stop", usage=USAGE), DONE],
         ),
         Example.of_body(
-            "body",
-            {**_BARE, "choices": [{**BODY["choices"][0], "usage": USAGE}]},
-            BODY,
+            "body", {**_BARE, "choices": [{**BODY["choices"][0], "usage": USAGE}]}, BODY
         ),
         Example.untouched("there", [TEXT, chunk({}, finish="stop", usage=USAGE), DONE]),
     )
@@ -68,11 +77,7 @@ class UsageElsewhere(Fix):
     )
     also_covered_by = ("usage-empty",)
     examples = (
-        Example(
-            "stream",
-            [TEXT, _STOP, DONE],
-            [TEXT, {**_STOP, "usage": USAGE}, DONE],
-        ),
+        Example("stream", [TEXT, _STOP, DONE], [TEXT, {**_STOP, "usage": USAGE}, DONE]),
         Example(
             "beside an invalid usage",
             [TEXT, {**_STOP, "usage": True}, DONE],
@@ -104,8 +109,6 @@ class UsageElsewhere(Fix):
 
 _SOME = {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4}
 _ZEROS = dict.fromkeys(USAGE, 0)
-_LAST = chunk(None, usage=USAGE)
-_ASKED = Asked(stream=True, usage=True)
 
 
 # Usage on chunks that are not the last.
@@ -128,15 +131,15 @@ class UsageEveryChunk(Fix):
     examples = (
         Example(
             "asked for",
-            [{**TEXT, "usage": _SOME}, STOP, _LAST, DONE],
-            [{**TEXT, "usage": None}, STOP, _LAST, DONE],
-            asked=_ASKED,
+            [{**TEXT, "usage": _SOME}, STOP, USAGE_CHUNK, DONE],
+            [{**TEXT, "usage": None}, STOP, USAGE_CHUNK, DONE],
+            asked=USAGE_ASKED,
         ),
         Example(
             "asked for, and no last chunk",
             [{**TEXT, "usage": USAGE}, STOP, DONE],
-            [{**TEXT, "usage": None}, STOP, _LAST, DONE],
-            asked=_ASKED,
+            [{**TEXT, "usage": None}, STOP, USAGE_CHUNK, DONE],
+            asked=USAGE_ASKED,
         ),
         Example(
             "not asked for",
@@ -153,7 +156,9 @@ class UsageEveryChunk(Fix):
             [{**TEXT, "usage": _ZEROS}, {**STOP, "usage": USAGE}, DONE],
             [TEXT, {**STOP, "usage": USAGE}, DONE],
         ),
-        Example.untouched("last chunk", [TEXT, STOP, _LAST, DONE], asked=_ASKED),
+        Example.untouched(
+            "last chunk", [TEXT, STOP, USAGE_CHUNK, DONE], asked=USAGE_ASKED
+        ),
         Example.untouched("with the finish", [TEXT, {**STOP, "usage": USAGE}, DONE]),
     )
 
@@ -178,20 +183,14 @@ class UsageWithChoices(Fix):
         Example(
             "on the finish",
             [TEXT, {**STOP, "usage": USAGE}, DONE],
-            [TEXT, {**STOP, "usage": None}, chunk(None, usage=USAGE), DONE],
-            asked=_ASKED,
+            [TEXT, {**STOP, "usage": None}, USAGE_CHUNK, DONE],
+            asked=USAGE_ASKED,
         ),
         Example.untouched(
-            "in its own chunk",
-            [TEXT, STOP, chunk(None, usage=USAGE)],
-            asked=_ASKED,
-            ended=False,
+            "in its own chunk", [TEXT, STOP, USAGE_CHUNK], asked=USAGE_ASKED
         ),
         Example.untouched("not asked for", [TEXT, {**STOP, "usage": USAGE}, DONE]),
     )
-
-
-_USAGE = chunk(None, usage=USAGE)
 
 
 # A usage chunk that was not requested.
@@ -215,13 +214,11 @@ class UsageUnasked(Fix):
     examples = (
         Example(
             "unasked",
-            [TEXT, STOP, _USAGE, DONE],
+            [TEXT, STOP, USAGE_CHUNK, DONE],
             [TEXT, {**STOP, "usage": USAGE}, DONE],
         ),
         Example.untouched(
-            "asked for",
-            [TEXT, STOP, _USAGE, DONE],
-            asked=Asked(stream=True, usage=True),
+            "asked for", [TEXT, STOP, USAGE_CHUNK, DONE], asked=USAGE_ASKED
         ),
         Example.untouched("none", [TEXT, STOP, DONE]),
     )
@@ -246,13 +243,11 @@ class UsageEarly(Fix):
     examples = (
         Example(
             "one for each choice",
-            [TEXT, _B, STOP, _SOME_2, _STOP_B, _USAGE, DONE],
-            [TEXT, _B, STOP, _STOP_B, _USAGE, DONE],
+            [TEXT, _B, STOP, _SOME_2, _STOP_B, USAGE_CHUNK, DONE],
+            [TEXT, _B, STOP, _STOP_B, USAGE_CHUNK, DONE],
             asked=_TWO,
         ),
-        Example.untouched(
-            "last", [TEXT, _B, STOP, _STOP_B, _USAGE], asked=_TWO, ended=False
-        ),
+        Example.untouched("last", [TEXT, _B, STOP, _STOP_B, USAGE_CHUNK], asked=_TWO),
     )
 
 
@@ -269,9 +264,9 @@ class UsageRepeated(Fix):
     examples = (
         Example(
             "twice",
-            [TEXT, STOP, _USAGE, _USAGE, DONE],
-            [TEXT, STOP, _USAGE, DONE],
-            asked=_ASKED,
+            [TEXT, STOP, USAGE_CHUNK, USAGE_CHUNK, DONE],
+            [TEXT, STOP, USAGE_CHUNK, DONE],
+            asked=USAGE_ASKED,
         ),
-        Example.untouched("once", [TEXT, STOP, _USAGE, DONE], asked=_ASKED),
+        Example.untouched("once", [TEXT, STOP, USAGE_CHUNK, DONE], asked=USAGE_ASKED),
     )

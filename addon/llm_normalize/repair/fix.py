@@ -30,6 +30,7 @@ from ..wire.sse import Event, encode
 from .declaration import Declaration
 
 STREAM = Asked(stream=True)
+UNSTREAMED = Asked()
 
 type Wire = Sequence[Chunk | bytes]
 """Events of an example, in order: a chunk in OpenAI's framing, or raw bytes."""
@@ -84,9 +85,16 @@ class Example:
         return cls(name, [before], [after], asked=asked, ended=False)
 
     @classmethod
-    def of_body(cls, name: str, before: Chunk, after: Chunk) -> Self:
+    def of_body(
+        cls,
+        name: str,
+        before: Chunk | bytes,
+        after: Chunk,
+        *,
+        asked: Asked = UNSTREAMED,
+    ) -> Self:
         """Return an example of an answer that is one body."""
-        return cls(name, [before], [after], asked=Asked(), kind="body")
+        return cls(name, [before], [after], asked=asked, kind="body")
 
     @classmethod
     def of_error(
@@ -297,5 +305,11 @@ TEXT = chunk({**HI})
 """An opening that brings text."""
 WORD = chunk({"content": "Hi"})
 """What goes on with text."""
+MORE = chunk({"content": "!"})
 STOP = chunk({}, finish="stop")
+LENGTH = chunk({}, finish="length")
+TOOL_CALLS = chunk({}, finish="tool_calls")
+USAGE_CHUNK = chunk(None, usage=USAGE)
+"""The last one, where usage was asked for."""
+USAGE_ASKED = Asked(stream=True, usage=True)
 BODY = completion({**HI})
