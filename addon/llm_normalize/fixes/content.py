@@ -1,14 +1,16 @@
 """The text of an answer."""
 
-from ..chat.chunks.chunk import Chunk, change_all, deltas, in_deltas, messages
+from ..chat.chunks.chunk import Chunk, in_deltas, messages
 from ..chat.chunks.chunk_content import stands_for_text
 from ..chat.chunks.chunk_split import part_text
 from ..chat.state.stream_state import Asked
 from ..repair.fix import (
     DONE,
+    HI,
     ROLE,
     STOP,
     WORD,
+    DeltaFix,
     Example,
     Fix,
     PartFix,
@@ -16,6 +18,7 @@ from ..repair.fix import (
     chunk,
     completion,
     head,
+    without,
 )
 from ..repair.look import Finding
 from ..wire.json_text import Json, dumps
@@ -58,9 +61,7 @@ class ContentParts(Fix):
         Example.of_body(
             "body",
             completion({"role": "assistant", "content": [_THOUGHT, _TEXT]}),
-            completion(
-                {"role": "assistant", "content": "Hi", "reasoning_content": "so"}
-            ),
+            completion({**HI, "reasoning_content": "so"}),
         ),
         Example.untouched("string", [WORD]),
     )
@@ -151,9 +152,9 @@ class ContentNotText(PartFix):
         return True
 
 
-_TEXT_DELTA = {"role": "assistant", "content": "Let me see."}
-_BOTH = {**_TEXT_DELTA, "tool_calls": [head()]}
-_TEXT_2 = chunk(_TEXT_DELTA)
+_SAID = {"role": "assistant", "content": "Let me see."}
+_BOTH = {**_SAID, "tool_calls": [head()]}
+_ALONE = chunk(_SAID)
 
 
 # Text and a tool call in one delta.
@@ -170,16 +171,16 @@ class ContentWithCalls(Fix):
         "https://platform.openai.com/docs/guides/function-calling#streaming",
     )
     examples = (
-        Example("both", [chunk(_BOTH)], [_TEXT_2, calling(head())]),
+        Example("both", [chunk(_BOTH)], [_ALONE, calling(head())]),
         Example(
             "log probabilities",
             [chunk(_BOTH, logprobs={"content": []})],
             [
-                chunk(_TEXT_DELTA, logprobs={"content": []}),
+                chunk(_SAID, logprobs={"content": []}),
                 chunk({"tool_calls": [head()]}, logprobs=None),
             ],
         ),
-        Example.untouched("apart", [_TEXT_2, calling(head())]),
+        Example.untouched("apart", [_ALONE, calling(head())]),
         Example.untouched(
             "no text",
             [chunk({"role": "assistant", "content": "", "tool_calls": [head()]})],
@@ -196,7 +197,7 @@ _TOOLS = Asked(stream=True, tools=True)
 
 
 # `content: null` where OpenAI sends a string or nothing.
-class ContentNull(Fix):
+class ContentNull(DeltaFix):
     """Send `""` in an opening, nothing later, a string in a message.
 
     OpenAI opens a tool call with `content: null` and a text with `content: ""`. Where the
@@ -234,24 +235,21 @@ class ContentNull(Fix):
         Example.untouched("string", [ROLE, WORD]),
     )
 
-    def edit(self, chunk: Chunk) -> bool:
-        """Repair the deltas."""
-        changed = False
-        for index, choice, delta in deltas(chunk):
-            if delta.get("content", "") is not None:
-                continue
-            if index in self.seen.choices:
-                del delta["content"]
-            elif stands_for_text(delta) or isinstance(delta.get("refusal"), str):
-                continue
-            elif any(value for key, value in delta.items() if key != "role"):
-                del delta["content"]  # reasoning, say, is alone in its delta
-            elif self.asked.tools and choice.get("finish_reason") is None:
-                continue  # the machine decides when it knows what follows
-            else:
-                delta["content"] = ""
-            changed = True
-        return changed
+    def delta(self, index: int, choice: Chunk, delta: Chunk) -> bool:
+        """Repair a delta."""
+        if delta.get("content", "") is not None:
+            return False
+        if index in self.seen.choices:
+            del delta["content"]
+        elif stands_for_text(delta) or isinstance(delta.get("refusal"), str):
+            return False
+        elif any(value for key, value in delta.items() if key != "role"):
+            del delta["content"]  # reasoning, say, is alone in its delta
+        elif self.asked.tools and choice.get("finish_reason") is None:
+            return False  # the machine decides when it knows what follows
+        else:
+            delta["content"] = ""
+        return True
 
     def body(self, body: Chunk) -> bool:
         """Repair the messages."""
@@ -268,7 +266,7 @@ class ContentNull(Fix):
 
 
 # An opening that names the role alone, without any `content`.
-class ContentMissing(Fix):
+class ContentMissing(DeltaFix):
     """Open with an empty text, as OpenAI does."""
 
     name = "content-missing"
@@ -287,20 +285,15 @@ class ContentMissing(Fix):
         Example.untouched("later", [ROLE, chunk({"role": "assistant"})]),
     )
 
-    def edit(self, chunk: Chunk) -> bool:
-        """Add the text to deltas that open a choice."""
-        opened = [
-            delta
-            for index, _, delta in deltas(chunk)
-            if "role" in delta and index not in self.seen.choices
-        ]
-        return change_all(_add, opened)
-
-
-def _add(delta: Chunk) -> bool:
-    if "content" in delta or any(
-        delta[key] is not None for key in delta.keys() - {"role"}
-    ):
-        return False
-    delta["content"] = ""
-    return True
+    def delta(self, index: int, choice: Chunk, delta: Chunk) -> bool:
+        """Add the text to a delta that opens the choice, and says nothing else."""
+        is_opening = "role" in delta and index not in self.seen.choices
+        rest = without(delta, "role")
+        if (
+            not is_opening
+            or "content" in delta
+            or any(x is not None for x in rest.values())
+        ):
+            return False
+        delta["content"] = ""
+        return True

@@ -1,10 +1,21 @@
 """Texts of which each delta brings all again, from the beginning."""
 
+from ..chat.chunks.chunk import Chunk
 from ..repair.cumulative_text import CumulativeTextFix
 from ..repair.fix import Example, chunk
 from ..repair.look import Finding
 
-_TEXTS = ("Tea ", "Tea comes ", "Tea comes from Asia", "Tea comes from Asia.")
+
+def _examples(key: str) -> tuple[Example, ...]:
+    def each(*texts: str) -> list[Chunk]:
+        return [chunk({key: text}) for text in texts]
+
+    texts = ("Tea ", "Tea comes ", "Tea comes from Asia")
+    return (
+        Example("growing", each(*texts, "Tea comes from Asia."), each(*texts, ".")),
+        Example.untouched("blanks", each(*(" " * 2**size for size in range(7)))),
+        Example.untouched("twice", each("ha", "haha")),
+    )
 
 
 # Each delta brings the whole text again, from its beginning.
@@ -31,22 +42,7 @@ class ContentCumulative(CumulativeTextFix):
         "https://github.com/QwenLM/qwen-code/issues/3896",
         "https://github.com/tashfeenahmed/freellmapi/issues/1007",
     )
-    examples = (
-        Example(
-            "growing",
-            [chunk({"content": text}) for text in _TEXTS],
-            [
-                *[chunk({"content": text}) for text in _TEXTS[:-1]],
-                chunk({"content": "."}),
-            ],
-        ),
-        Example.untouched(
-            "blanks", [chunk({"content": " " * 2**size}) for size in range(7)]
-        ),
-        Example.untouched(
-            "twice", [chunk({"content": "ha"}), chunk({"content": "haha"})]
-        ),
-    )
+    examples = _examples("content")
 
 
 # Each delta brings the whole reasoning again, from its beginning.
@@ -73,20 +69,4 @@ class ReasoningCumulative(CumulativeTextFix):
     keys = ("reasoning_content", "reasoning")
     handles = Finding.REASONING
     sources = ("https://github.com/MiniMax-AI/MiniMax-M2/issues/95",)
-    examples = (
-        Example(
-            "growing",
-            [chunk({"reasoning_content": text}) for text in _TEXTS],
-            [
-                *[chunk({"reasoning_content": text}) for text in _TEXTS[:-1]],
-                chunk({"reasoning_content": "."}),
-            ],
-        ),
-        Example.untouched(
-            "blanks", [chunk({"reasoning_content": " " * 2**size}) for size in range(7)]
-        ),
-        Example.untouched(
-            "twice",
-            [chunk({"reasoning_content": "ha"}), chunk({"reasoning_content": "haha"})],
-        ),
-    )
+    examples = _examples("reasoning_content")

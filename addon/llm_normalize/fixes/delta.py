@@ -7,8 +7,8 @@ from ..repair.fix import HI, STOP, TEXT, ChoiceFix, Example, Fix, chunk, complet
 from ..repair.look import Finding
 
 
-def _with(delta: object) -> Chunk:
-    return chunk(None, choices=[{"index": 0, "delta": delta, "finish_reason": None}])
+def _with(delta: object, **more: str) -> Chunk:
+    return chunk({}, choice={"delta": delta}, **more)
 
 
 # A `delta` or `message` in a list: `[{…}]`.
@@ -40,8 +40,8 @@ class DeltaList(ChoiceFix):
         return join_parts(choice)
 
 
-def _with_2(delta: object) -> Chunk:
-    return {**STOP, "choices": [{**STOP["choices"][0], "delta": delta}]}
+_BARE: Chunk = {"index": 0, "finish_reason": "stop"}
+_EMPTY = {**_BARE, "delta": {}}
 
 
 # No `delta` in a choice, or null, or a bare string.
@@ -58,13 +58,15 @@ class DeltaMissing(Fix):
         "https://github.com/antgroup/agentUniverse/issues/772",
     )
     examples = (
-        Example.of_event("null", _with_2(None), STOP),
+        Example.of_event("null", _with(None, finish="stop"), STOP),
         Example.of_event(
-            "missing",
-            {**STOP, "choices": [{"index": 0, "finish_reason": "stop"}]},
-            {**STOP, "choices": [{"index": 0, "finish_reason": "stop", "delta": {}}]},
+            "missing", chunk(None, choices=[_BARE]), chunk(None, choices=[_EMPTY])
         ),
-        Example.of_event("string", _with_2("Hi"), _with_2({"content": "Hi"})),
+        Example.of_event(
+            "string",
+            _with("Hi", finish="stop"),
+            _with({"content": "Hi"}, finish="stop"),
+        ),
         Example.untouched("there", [STOP]),
     )
 

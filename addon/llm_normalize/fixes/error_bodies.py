@@ -1,13 +1,27 @@
 """Answers that are an error."""
 
 from ..chat.chunks.chunk import Chunk
-from ..chat.errors import errors
 from ..chat.errors.context_overflow import CODE, is_overflow
-from ..chat.errors.errors import KEYS, message_of, phrase, text_of, words_of, wrapped
+from ..chat.errors.errors import (
+    KEYS,
+    code_of,
+    kind_of,
+    message_of,
+    phrase,
+    text_of,
+    words_of,
+    words_of_page,
+    wrapped,
+)
 from ..repair.fix import BODY, UNSTREAMED, Example, Fix
 from ..wire.json_text import Json
 
-_NO = wrapped("Provider returned error", "server_error", None, "502")
+
+def _error(message: str, kind: str | None, code: str | None = None) -> Chunk:
+    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+
+_NO = _error("Provider returned error", "server_error", "502")
 
 
 # HTTP 200 for a body that carries nothing but an error.
@@ -37,10 +51,6 @@ class ErrorStatus(Fix):
 
 _BESIDE = (("detail", list), ("errors", list), ("usage", dict))
 """What stays beside the error: more than words."""
-
-
-def _error(message: str, kind: str, code: str | None = None) -> Chunk:
-    return errors.wrapped(message, kind, None, code)
 
 
 # Errors that are not wrapped in `{"error": {…}}`.
@@ -89,15 +99,15 @@ class ErrorUnwrapped(Fix):
 
     def error(self, body: Json, status: int) -> Chunk | None:
         """Return the wrapped error; None if it is wrapped."""
-        kind = errors.kind_of(status)
+        kind = kind_of(status)
         if isinstance(body, list) and len(body) == 1 and isinstance(body[0], dict):
             return self.error(body[0], status) or body[0]
         if isinstance(body, dict) and not isinstance(body.get("error"), dict):
-            made = errors.wrapped(
-                errors.message_of(body, status),
-                errors.text_of(body.get("type")) or kind,
-                errors.text_of(body.get("param")),
-                errors.text_of(errors.code_of(body)),
+            made = wrapped(
+                message_of(body, status),
+                text_of(body.get("type")) or kind,
+                text_of(body.get("param")),
+                text_of(code_of(body)),
             )
             wanted = () if self.asked.strict else _BESIDE
             given = [(key, kind, body.get(key)) for key, kind in wanted]
@@ -105,13 +115,9 @@ class ErrorUnwrapped(Fix):
             return made | more
         if isinstance(body, dict):
             return None
-        text = errors.text_of(body) or ""
-        text = (
-            errors.words_of_page(text)
-            if text.lstrip().startswith("<")
-            else text.strip()
-        )
-        return errors.wrapped(text or errors.phrase(status), kind, None, None)
+        text = text_of(body) or ""
+        text = words_of_page(text) if text.lstrip().startswith("<") else text.strip()
+        return wrapped(text or phrase(status), kind, None, None)
 
 
 _NONE = ("None", "null", "about:blank")
@@ -120,6 +126,10 @@ _NONE = ("None", "null", "about:blank")
 https://www.rfc-editor.org/rfc/rfc9457#name-aboutblank
 """
 _BUSY = {"message": "Busy", "type": "Service Unavailable"}
+
+
+def _busy(**more: Json) -> Chunk:
+    return {"error": {**_BUSY, **more}}
 
 
 # An `error` object that lacks keys, or whose values are not strings.
@@ -138,17 +148,12 @@ class ErrorFields(Fix):
         "https://platform.openai.com/docs/guides/error-codes",
     )
     examples = (
-        Example.of_error(
-            "number",
-            503,
-            {"error": {**_BUSY, "code": 503}},
-            {"error": {**_BUSY, "code": "503", "param": None}},
-        ),
+        Example.of_error("number", 503, _busy(code=503), _busy(code="503", param=None)),
         Example.of_error(
             "none as text",
             400,
             {"error": {"message": "No", "type": "None", "param": "None", "code": "1"}},
-            {"error": {"message": "No", "type": None, "param": None, "code": "1"}},
+            _error("No", None, "1"),
         ),
         Example.of_error(
             "code in capitals",
@@ -163,11 +168,7 @@ class ErrorFields(Fix):
                 }
             },
         ),
-        Example.untouched(
-            "OpenAI's own",
-            [{"error": {**_BUSY, "param": None, "code": "x"}}],
-            kind="error",
-        ),
+        Example.untouched("OpenAI's own", [_busy(param=None, code="x")], kind="error"),
         Example.untouched("not wrapped", [{"detail": "no"}], kind="error"),
     )
 
@@ -204,10 +205,6 @@ _WORDS = (
 )
 
 
-def _error_2(kind: str, code: str | None, message: str = _WORDS) -> Chunk:
-    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
-
-
 # A request that is too long for its model, refused without OpenAI's code.
 class ContextOverflowUnnamed(Fix):
     """Give the error OpenAI's type and code; the provider's words stay.
@@ -230,26 +227,31 @@ class ContextOverflowUnnamed(Fix):
     )
     examples = (
         Example.of_error(
-            "vLLM's", 400, _error_2("BadRequestError", "400"), _error_2(_KIND, CODE)
+            "vLLM's",
+            400,
+            _error(_WORDS, "BadRequestError", "400"),
+            _error(_WORDS, _KIND, CODE),
         ),
         Example.of_error(
             "llama.cpp's",
             400,
-            _error_2("exceed_context_size_error", "400", "Too long"),
-            _error_2(_KIND, CODE, "Too long"),
+            _error("Too long", "exceed_context_size_error", "400"),
+            _error("Too long", _KIND, CODE),
         ),
         Example.of_event(
-            "in a stream", _error_2("BadRequestError", "400"), _error_2(_KIND, CODE)
+            "in a stream",
+            _error(_WORDS, "BadRequestError", "400"),
+            _error(_WORDS, _KIND, CODE),
         ),
-        Example.untouched("OpenAI's own", [_error_2(_KIND, CODE)], kind="error"),
+        Example.untouched("OpenAI's own", [_error(_WORDS, _KIND, CODE)], kind="error"),
         Example.untouched(
             "a limit of the answer",
-            [_error_2(_KIND, None, "max_tokens is too large: this model has 16384")],
+            [_error("max_tokens is too large: this model has 16384", _KIND)],
             kind="error",
         ),
         Example.untouched(
             "a rate",
-            [_error_2("tokens", None, "Request too large: tokens per minute (TPM)")],
+            [_error("Request too large: tokens per minute (TPM)", "tokens")],
             kind="error",
         ),
     )

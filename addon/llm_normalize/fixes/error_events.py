@@ -27,6 +27,12 @@ from ..repair.look import Finding
 from ..wire.json_text import Json, dumps, first_value, loads, value_in
 from ..wire.sse import Event, encode
 
+
+def _reported(name: str, sent: Chunk | bytes, error: Json) -> Example:
+    """An example of an error that follows a text."""
+    return Example(name, [TEXT, sent], [TEXT, {"error": error}])
+
+
 _ERROR = {"message": "Context is full", "type": "server_error"}
 
 
@@ -43,12 +49,8 @@ class ErrorByFieldName(Fix):
         "https://html.spec.whatwg.org/multipage/server-sent-events.html",
     )
     examples = (
-        Example(
-            "object",
-            [TEXT, b"error: " + dumps(_ERROR) + b"\n\n"],
-            [TEXT, {"error": _ERROR}],
-        ),
-        Example("words", [TEXT, b"error: Busy\n\n"], [TEXT, {"error": "Busy"}]),
+        _reported("object", b"error: " + dumps(_ERROR) + b"\n\n", _ERROR),
+        _reported("words", b"error: Busy\n\n", "Busy"),
         Example.untouched("data", [TEXT, {"error": _ERROR}, DONE]),
         Example.untouched("nothing said", [TEXT, b"error:\n\n"]),
     )
@@ -89,24 +91,14 @@ class ErrorByEventName(Fix):
         "data-unreadable",
     )
     examples = (
-        Example(
-            "object",
-            [TEXT, b"event: error\n" + wire([_REPORTED])],
-            [TEXT, {"error": _REPORTED}],
-        ),
-        Example(
-            "words",
-            [TEXT, b"event: error\ndata: Worker died\n\n"],
-            [TEXT, {"error": "Worker died"}],
-        ),
+        _reported("object", b"event: error\n" + wire([_REPORTED]), _REPORTED),
+        _reported("words", b"event: error\ndata: Worker died\n\n", "Worker died"),
         Example.untouched("wrapped", [TEXT, {"error": _REPORTED}, DONE]),
         Example.untouched(
             "under its name", [b"event: error\n" + wire([{"error": _REPORTED}])]
         ),
         Example.untouched("another name", [TEXT, b"event: ping\ndata: x\n\n"]),
-        Example(
-            "no words", [TEXT, b"event: error\n\n"], [TEXT, {"error": failure("error")}]
-        ),
+        _reported("no words", b"event: error\n\n", failure("error")),
         Example(
             "a chunk",
             [b"event: error\n" + wire([TEXT])],
@@ -154,35 +146,31 @@ class ErrorAsWords(Fix):
     )
     also_covered_by = ("data-unreadable",)
     examples = (
-        Example(
-            "words",
-            [TEXT, b"data: Internal Server Error\n\n"],
-            [TEXT, {"error": "Internal Server Error"}],
-        ),
-        Example(
+        _reported("words", b"data: Internal Server Error\n\n", "Internal Server Error"),
+        _reported(
             "in brackets",
-            [TEXT, b"data: [ERROR] upstream timed out\n\n"],
-            [TEXT, {"error": "[ERROR] upstream timed out"}],
+            b"data: [ERROR] upstream timed out\n\n",
+            "[ERROR] upstream timed out",
         ),
-        Example(
+        _reported(
             "without a field name",
-            [TEXT, b"upstream connect error\n\n"],
-            [TEXT, {"error": "upstream connect error"}],
+            b"upstream connect error\n\n",
+            "upstream connect error",
         ),
-        Example(
+        _reported(
             "an object that is not JSON",
-            [TEXT, b"data: {'error': 'Busy'}\n\n"],
-            [TEXT, {"error": "{'error': 'Busy'}"}],
+            b"data: {'error': 'Busy'}\n\n",
+            "{'error': 'Busy'}",
         ),
-        Example(
+        _reported(
             "in an event of another protocol",
-            [TEXT, {"type": "response.failed", "response": {"error": {"code": "x"}}}],
-            [TEXT, {"error": {"code": "x"}}],
+            {"type": "response.failed", "response": {"error": {"code": "x"}}},
+            {"code": "x"},
         ),
-        Example(
+        _reported(
             "a bare message",
-            [TEXT, {"message": "Internal server error"}],
-            [TEXT, {"error": {"message": "Internal server error"}}],
+            {"message": "Internal server error"},
+            {"message": "Internal server error"},
         ),
         Example(
             "amid an answer",
@@ -232,7 +220,7 @@ def _chunk_in(data: bytes) -> bytes:
     return first if first and first != data.strip() and is_chunk(loads(first)) else b""
 
 
-_ERROR_2 = {
+_OVERLOADED = {
     "message": "Overloaded",
     "type": "server_error",
     "param": None,
@@ -257,23 +245,18 @@ class ErrorWithChoices(Fix):
     examples = (
         Example(
             "beside",
-            [TEXT, chunk({"content": "!"}, error=_ERROR_2)],
-            [TEXT, MORE, {"error": _ERROR_2}],
+            [TEXT, chunk({"content": "!"}, error=_OVERLOADED)],
+            [TEXT, MORE, {"error": _OVERLOADED}],
         ),
-        Example(
-            "in a choice",
-            [TEXT, chunk({}, choice={"error": _ERROR_2})],
-            [TEXT, {"error": _ERROR_2}],
-        ),
-        Example(
-            "without a choice",
-            [TEXT, chunk(None, error=_ERROR_2)],
-            [TEXT, {"error": _ERROR_2}],
-        ),
+        _reported("in a choice", chunk({}, choice={"error": _OVERLOADED}), _OVERLOADED),
+        _reported("without a choice", chunk(None, error=_OVERLOADED), _OVERLOADED),
         Example.of_error(
-            "in a body", 502, {"error": _ERROR_2, "choices": []}, {"error": _ERROR_2}
+            "in a body",
+            502,
+            {"error": _OVERLOADED, "choices": []},
+            {"error": _OVERLOADED},
         ),
-        Example.untouched("alone", [TEXT, {"error": _ERROR_2}]),
+        Example.untouched("alone", [TEXT, {"error": _OVERLOADED}]),
         Example.untouched("null", [chunk({"content": "Hi"}, error=None)]),
     )
 

@@ -1,6 +1,14 @@
 """Finish reasons that do not fit the calls of their choice."""
 
-from ..chat.chunks.chunk import Chunk, calls, choices, function, index_of, messages
+from ..chat.chunks.chunk import (
+    Chunk,
+    calls,
+    change_all,
+    choices,
+    functions,
+    index_of,
+    messages,
+)
 from ..chat.state.repeated_arguments import is_cut
 from ..chat.state.stream_state import Asked
 from ..repair.fix import (
@@ -21,8 +29,7 @@ from ..repair.fix import (
 )
 from ..repair.look import Finding
 
-_CALL = head()
-_OPEN = chunk({"role": "assistant", "content": None, "tool_calls": [_CALL]})
+_OPEN = chunk({"role": "assistant", "content": None, "tool_calls": [head()]})
 
 
 # `finish_reason: "stop"` although the model called tools.
@@ -44,9 +51,9 @@ class FinishStopWithCalls(Fix):
         Example("stream", [_OPEN, STOP, DONE], [_OPEN, TOOL_CALLS, DONE]),
         Example.of_body(
             "body",
-            completion({"role": "assistant", "content": "", "tool_calls": [_CALL]}),
+            completion({"role": "assistant", "content": "", "tool_calls": [head()]}),
             completion(
-                {"role": "assistant", "content": "", "tool_calls": [_CALL]},
+                {"role": "assistant", "content": "", "tool_calls": [head()]},
                 finish="tool_calls",
             ),
         ),
@@ -58,30 +65,18 @@ class FinishStopWithCalls(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Repair the finish reasons of choices that sent tool calls."""
-        changed = False
-        for choice in choices(chunk):
-            called = self.seen.choice(index_of(choice)).called
-            changed |= called and self._repair(choice)
-        return changed
+        seen = self.seen
+        found = [each for each in choices(chunk) if seen.choice(index_of(each)).called]
+        return change_all(self._repair, found)
 
     def body(self, body: Chunk) -> bool:
         """Repair the finish reasons beside messages with tool calls."""
-        changed = [
-            bool(calls(each)) and self._repair(choice)
-            for choice, each in messages(body)
-        ]
-        return any(changed)
+        found = [choice for choice, message in messages(body) if calls(message)]
+        return change_all(self._repair, found)
 
     def _repair(self, choice: Chunk) -> bool:
-        if choice.get("finish_reason") not in ("stop", "function_call"):
-            return False
-        if self.asked.forced_tool:
-            return False
-        choice["finish_reason"] = "tool_calls"
-        return True
-
-
-_REASONS = ("tool_calls", "function_call")
+        is_due = not self.asked.forced_tool
+        return is_due and _reword(choice, ("stop", "function_call"), "tool_calls")
 
 
 # `finish_reason: "tool_calls"` although no tool was called.
@@ -113,21 +108,19 @@ class FinishWithoutCall(Fix):
 
     def body(self, body: Chunk) -> bool:
         """Repair the reasons beside messages without a call."""
-        wrong = [
-            choice
-            for choice, message in messages(body)
-            if choice.get("finish_reason") in _REASONS
-            and not (message.get("tool_calls") or message.get("function_call"))
-        ]
-        for choice in wrong:
-            choice["finish_reason"] = "stop"
-        return bool(wrong)
+        return change_all(
+            lambda choice: _reword(choice, ("tool_calls", "function_call"), "stop"),
+            [choice for choice, message in messages(body) if not _calls(message)],
+        )
+
+
+def _calls(message: Chunk) -> bool:
+    return bool(message.get("tool_calls") or message.get("function_call"))
 
 
 _HEAD, _CUT = calling(head()), calling(rest(0, '{"a":"b'))
-_CALLS_2, _LENGTH = TOOL_CALLS, LENGTH
 _BODY = {"role": "assistant", "content": None, "tool_calls": [head(0, '{"a":')]}
-_REASONS_2 = ("tool_calls", "function_call", "stop")
+_WHOLE = ("tool_calls", "function_call", "stop")
 
 
 # Another finish reason than `length` after a tool call that was cut.
@@ -143,32 +136,38 @@ class FinishCallCut(Fix):
         "https://github.com/vllm-project/vllm/issues/46303",
     )
     examples = (
-        Example("stream", [_HEAD, _CUT, _CALLS_2, DONE], [_HEAD, _CUT, _LENGTH, DONE]),
+        Example("stream", [_HEAD, _CUT, TOOL_CALLS, DONE], [_HEAD, _CUT, LENGTH, DONE]),
         Example.of_body(
             "body",
             completion(_BODY, finish="tool_calls"),
             completion(_BODY, finish="length"),
         ),
-        Example.untouched("whole", [_HEAD, calling(rest()), _CALLS_2, DONE]),
+        Example.untouched("whole", [_HEAD, calling(rest()), TOOL_CALLS, DONE]),
         Example.untouched(
-            "no JSON", [_HEAD, calling(rest(0, "{a: 1")), _CALLS_2, DONE]
+            "no JSON", [_HEAD, calling(rest(0, "{a: 1")), TOOL_CALLS, DONE]
         ),
     )
 
     def body(self, body: Chunk) -> bool:
         """Repair the reasons beside messages with such a call."""
-        changed = False
-        for choice, message in messages(body):
-            legacy = message.get("function_call")
-            found = [*map(function, calls(message)), legacy]
-            texts = [each.get("arguments") for each in found if isinstance(each, dict)]
-            cut = any(isinstance(each, str) and is_cut(each) for each in texts)
-            changed |= cut and _repair(choice)
-        return changed
+        return change_all(
+            lambda choice: _reword(choice, _WHOLE, "length"),
+            [
+                choice
+                for choice, message in messages(body)
+                if any(map(_is_cut, functions(message)))
+            ],
+        )
 
 
-def _repair(choice: Chunk) -> bool:
-    if choice.get("finish_reason") not in _REASONS_2:
+def _is_cut(called: Chunk) -> bool:
+    arguments = called.get("arguments")
+    return isinstance(arguments, str) and is_cut(arguments)
+
+
+def _reword(choice: Chunk, given: tuple[str, ...], reason: str) -> bool:
+    """Finish a choice for a *reason* if it has one of those *given*; tell whether it had."""
+    if choice.get("finish_reason") not in given:
         return False
-    choice["finish_reason"] = "length"
+    choice["finish_reason"] = reason
     return True

@@ -17,11 +17,11 @@ from ..repair.fix import (
     Fix,
     chunk,
     completion,
+    without,
 )
 from ..repair.look import Finding
 
-_CHOICE = TEXT["choices"][0]
-_BARE = {key: value for key, value in _CHOICE.items() if key != "finish_reason"}
+_BARE = without(TEXT["choices"][0], "finish_reason")
 
 
 # No `finish_reason` in a choice of a stream.

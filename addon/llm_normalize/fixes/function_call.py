@@ -2,12 +2,21 @@
 
 from collections.abc import Callable
 
-from ..chat.chunks.chunk import Chunk, calls, deltas, function, index_of, messages
+from ..chat.chunks.chunk import (
+    Chunk,
+    calls,
+    deltas,
+    function,
+    in_messages,
+    index_of,
+    messages,
+)
 from ..chat.state.repeated_arguments import without_repeats
 from ..chat.state.stream_state import MAX_TRACKED, Asked, Seen
 from ..repair.fix import (
     DONE,
     TOOL_CALLS,
+    DeltaFix,
     Example,
     Fix,
     calling,
@@ -19,10 +28,16 @@ from ..repair.fix import (
 from ..repair.look import Finding
 from ..wire.json_text import Json
 
-_CALL = {"name": "f", "arguments": "{}"}
+_CALL: Chunk = {"name": "f", "arguments": "{}"}
+_OPEN = chunk({"function_call": {"name": "f", "arguments": ""}})
+_MORE = chunk({"function_call": {"arguments": "{}"}})
 _TOOL_CALL = head(0, "{}")
 _DELTA: Chunk = {"tool_calls": [_TOOL_CALL]}
 _OTHER = {"name": "g", "arguments": "{}"}
+
+
+def _call(**more: Json) -> Chunk:
+    return chunk({"function_call": {**_CALL, **more}})
 
 
 def _body(**more: Json) -> Chunk:
@@ -31,7 +46,7 @@ def _body(**more: Json) -> Chunk:
 
 
 # A legacy `function_call` that only says again what `tool_calls` beside it say.
-class FunctionCallDoubled(Fix):
+class FunctionCallDoubled(DeltaFix):
     """Send a call once: OpenAI sends the one or the other."""
 
     name = "function-call-doubled"
@@ -51,32 +66,27 @@ class FunctionCallDoubled(Fix):
         Example.of_body("body", _body(function_call=_CALL), _body()),
         Example.of_body("no name", _body(function_call={**_CALL, "name": ""}), _body()),
         Example.untouched("another", [chunk({**_DELTA, "function_call": _OTHER})]),
-        Example.untouched("alone", [chunk({"function_call": _CALL})]),
+        Example.untouched("alone", [_call()]),
     )
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
         self._doubled: set[int] = set()  # choices from which one was removed
 
-    def edit(self, chunk: Chunk) -> bool:
-        """Remove it from the deltas; one that has been sent goes on."""
-        changed = False
-        for index, _, delta in deltas(chunk):
-            legacy = delta.get("function_call")
-            named = isinstance(legacy, dict) and legacy.get("name")
-            if self.seen.choice(index).has_legacy or not (
-                named or index in self._doubled
-            ):
-                continue  # of one without a name, another name may follow
-            if _holds_both(delta):
-                changed = True
-                self._doubled |= {index} if len(self._doubled) < MAX_TRACKED else set()
-        return changed
+    def delta(self, index: int, choice: Chunk, delta: Chunk) -> bool:
+        """Remove it from a delta; one that has been sent goes on."""
+        legacy = delta.get("function_call")
+        named = isinstance(legacy, dict) and legacy.get("name")
+        if self.seen.choice(index).has_legacy or not (named or index in self._doubled):
+            return False  # of one without a name, another name may follow
+        if not _holds_both(delta):
+            return False
+        self._doubled |= {index} if len(self._doubled) < MAX_TRACKED else set()
+        return True
 
     def body(self, body: Chunk) -> bool:
         """Remove it from the messages."""
-        found = messages(body)
-        return sum(_holds_both(fields, _normalized_in_body) for _, fields in found) > 0
+        return in_messages(body, _holds_both_in_body)
 
 
 def _holds_both(
@@ -95,18 +105,19 @@ def _holds_both(
     return False
 
 
-def _normalized_in_body(arguments: Json) -> Json:
-    """The *arguments*, once if they are repeated; `{}` if they are missing."""
-    given = arguments or "{}"
-    return without_repeats(given) if isinstance(given, str) else given
+def _holds_both_in_body(message: Chunk) -> bool:
+    """The same, where arguments may be repeated, or missing."""
+
+    def normalized(arguments: Json) -> Json:
+        given = arguments or "{}"
+        return without_repeats(given) if isinstance(given, str) else given
+
+    return _holds_both(message, normalized)
 
 
 _ASKED = Asked(stream=True, tools=True, id="0")
 _ID = "call_4a31f3538925bbcbda013611"
-_NEW = {"id": _ID, "type": "function", "function": {"name": "f", "arguments": "{}"}}
-_OLD = {"name": "f", "arguments": "{}"}
-_OPEN = chunk({"function_call": {"name": "f", "arguments": ""}})
-_MORE = chunk({"function_call": {"arguments": "{}"}})
+_NEW = {"id": _ID, "type": "function", "function": _CALL}
 _APART = 1_000_000  # an index that no call has: the next fixes count anew
 _END = chunk({}, finish="function_call")
 
@@ -133,7 +144,7 @@ class FunctionCallUnasked(Fix):
         ),
         Example.of_body(
             "body",
-            completion({"function_call": _OLD}, finish="function_call"),
+            completion({"function_call": _CALL}, finish="function_call"),
             completion({"tool_calls": [_NEW]}, finish="tool_calls"),
             asked=Asked(tools=True, id="0"),
         ),
@@ -200,7 +211,7 @@ def _ends(choice: Chunk) -> bool:
 
 
 # The name of a legacy `function_call` again, or null.
-class FunctionCallRepeated(Fix):
+class FunctionCallRepeated(DeltaFix):
     """Send the name once, and arguments as text."""
 
     name = "function-call-repeated"
@@ -213,35 +224,21 @@ class FunctionCallRepeated(Fix):
         "https://platform.openai.com/docs/api-reference/chat/streaming",
     )
     examples = (
-        Example(
-            "again",
-            [_OPEN, chunk({"function_call": {"name": "f", "arguments": "{}"}})],
-            [_OPEN, _MORE],
-        ),
-        Example(
-            "null",
-            [_OPEN, chunk({"function_call": {"name": None, "arguments": "{}"}})],
-            [_OPEN, _MORE],
-        ),
-        Example.of_event(
-            "no arguments",
-            chunk({"function_call": {"name": "f", "arguments": None}}),
-            _OPEN,
-        ),
+        Example("again", [_OPEN, _call()], [_OPEN, _MORE]),
+        Example("null", [_OPEN, _call(name=None)], [_OPEN, _MORE]),
+        Example.of_event("no arguments", _call(arguments=None), _OPEN),
         Example.untouched("once", [_OPEN, _MORE]),
     )
 
-    def edit(self, chunk: Chunk) -> bool:
-        """Repair the fragments."""
-        changed = False
-        for index, _, delta in deltas(chunk):
-            call = delta.get("function_call")
-            if not isinstance(call, dict) or not call:
-                continue
-            if "name" in call and self.seen.choice(index).legacy_call:
-                del call["name"]
-                changed = True
-            if call.get("arguments") is None:
-                call["arguments"] = ""
-                changed = True
+    def delta(self, index: int, choice: Chunk, delta: Chunk) -> bool:
+        """Repair a fragment."""
+        call, changed = delta.get("function_call"), False
+        if not isinstance(call, dict) or not call:
+            return False
+        if "name" in call and self.seen.choice(index).legacy_call:
+            del call["name"]
+            changed = True
+        if call.get("arguments") is None:
+            call["arguments"] = ""
+            changed = True
         return changed

@@ -2,7 +2,17 @@
 
 from ..chat.chunks.chunk import EVERY_REASONING, REASONING, Chunk, deltas, envelope_of
 from ..chat.state.stream_state import MAX_TRACKED, Asked, Seen
-from ..repair.fix import HI, WORD, Example, Fix, PartFix, chunk, completion, head
+from ..repair.fix import (
+    HI,
+    WORD,
+    DeltaFix,
+    Example,
+    Fix,
+    PartFix,
+    chunk,
+    completion,
+    head,
+)
 from ..repair.look import Finding
 
 _DETAILS = {
@@ -83,7 +93,7 @@ _NULL = chunk({"content": "Hi", "reasoning_content": None})
 
 
 # Reasoning that is null again once the text has begun.
-class ReasoningNull(Fix):
+class ReasoningNull(DeltaFix):
     """Leave the key out, after reasoning has been sent."""
 
     name = "reasoning-null"
@@ -106,20 +116,19 @@ class ReasoningNull(Fix):
         super().__init__(asked, seen)
         self._thought: set[int] = set()  # choices that have reasoned
 
-    def edit(self, chunk: Chunk) -> bool:
+    def delta(self, index: int, choice: Chunk, delta: Chunk) -> bool:
         """Drop the keys."""
         changed = False
-        for index, _, delta in deltas(chunk):
-            for key in REASONING:
-                if delta.get(key) and len(self._thought) < MAX_TRACKED:
-                    self._thought.add(index)
-                elif index in self._thought and delta.get(key, "") is None:
-                    del delta[key]
-                    changed = True
+        for key in REASONING:
+            if delta.get(key) and len(self._thought) < MAX_TRACKED:
+                self._thought.add(index)
+            elif index in self._thought and delta.get(key, "") is None:
+                del delta[key]
+                changed = True
         return changed
 
 
-_BOTH = {"role": "assistant", "content": "Hi", "reasoning_content": "so"}
+_BOTH = {**HI, "reasoning_content": "so"}
 _FIRST = chunk({"role": "assistant", "reasoning_content": "so"})
 _KEYS = (*EVERY_REASONING, "reasoning_details")
 

@@ -1,13 +1,13 @@
 """The role of a delta or message."""
 
-from ..chat.chunks.chunk import Chunk, deltas, messages, put_first
+from ..chat.chunks.chunk import Chunk, in_messages, put_first
 from ..repair.fix import (
     BODY,
     ROLE,
     TEXT,
     WORD,
+    DeltaFix,
     Example,
-    Fix,
     PartFix,
     chunk,
     completion,
@@ -16,7 +16,7 @@ from ..repair.look import Finding
 
 
 # `role` is null or empty where OpenAI leaves it out.
-class RoleNull(Fix):
+class RoleNull(DeltaFix):
     """Drop a role that says nothing."""
 
     name = "role-null"
@@ -38,14 +38,12 @@ class RoleNull(Fix):
         Example.untouched("real role", [ROLE]),
     )
 
-    def edit(self, chunk: Chunk) -> bool:
+    def delta(self, index: int, choice: Chunk, delta: Chunk) -> bool:
         """Drop the key."""
-        changed = False
-        for _, _, delta in deltas(chunk):
-            if "role" in delta and not delta["role"]:
-                del delta["role"]
-                changed = True
-        return changed
+        if delta.get("role", "assistant"):
+            return False
+        del delta["role"]
+        return True
 
 
 _WRONG = {"role": "model", "content": "Hi"}
@@ -80,7 +78,7 @@ class RoleWrong(PartFix):
 
 
 # The role again, after the first chunk of a choice.
-class RoleRepeated(Fix):
+class RoleRepeated(DeltaFix):
     """Keep the role in the first chunk of a choice only."""
 
     name = "role-repeated"
@@ -102,18 +100,16 @@ class RoleRepeated(Fix):
         ),
     )
 
-    def edit(self, chunk: Chunk) -> bool:
+    def delta(self, index: int, choice: Chunk, delta: Chunk) -> bool:
         """Drop the key where the role was sent."""
-        changed = False
-        for index, _, delta in deltas(chunk):
-            if delta.get("role") and self.seen.choice(index).role:
-                del delta["role"]
-                changed = True
-        return changed
+        if not (delta.get("role") and self.seen.choice(index).role):
+            return False
+        del delta["role"]
+        return True
 
 
 # No role in the first chunk of a choice, or in a message.
-class RoleMissing(Fix):
+class RoleMissing(DeltaFix):
     """Say `assistant` where a choice opens."""
 
     name = "role-missing"
@@ -135,20 +131,18 @@ class RoleMissing(Fix):
         Example.untouched("there", [ROLE, WORD]),
     )
 
-    def edit(self, chunk: Chunk) -> bool:
-        """Add the role to the first chunk of each choice."""
-        changed = False
-        for index, _, delta in deltas(chunk):
-            if not delta.get("role") and not self.seen.choice(index).role:
-                put_first(delta, "role", "assistant")
-                changed = True
-        return changed
+    def delta(self, index: int, choice: Chunk, delta: Chunk) -> bool:
+        """Add the role to the first chunk of the choice."""
+        is_first = not (delta.get("role") or self.seen.choice(index).role)
+        return is_first and _name(delta)
 
     def body(self, body: Chunk) -> bool:
         """Add the role to each message."""
-        changed = False
-        for _, message in messages(body):
-            if not message.get("role"):
-                put_first(message, "role", "assistant")
-                changed = True
-        return changed
+        return in_messages(body, _name)
+
+
+def _name(part: Chunk) -> bool:
+    if part.get("role"):
+        return False
+    put_first(part, "role", "assistant")
+    return True

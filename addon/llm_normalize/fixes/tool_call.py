@@ -13,7 +13,9 @@ from ..chat.chunks.chunk import (
 from ..chat.chunks.chunk_split import bare_of, fragments_of, part_calls
 from ..repair.fix import (
     BODY,
+    HI,
     WORD,
+    DeltaFix,
     Example,
     Fix,
     PartFix,
@@ -22,16 +24,13 @@ from ..repair.fix import (
     completion,
     head,
     rest,
+    without,
 )
 from ..repair.look import Finding
-from ..wire.json_text import Json
 
+_COMPLETE = calling(head(0, "{}"))
 _HOLLOW = {"name": "", "input": ""}
-_CALL = {
-    "id": "call_0",
-    "type": "function",
-    "function": {"name": "f", "arguments": "{}"},
-}
+_CALL = without(head(0, "{}"), "index")
 
 
 # An empty `custom` beside the `function` of a tool call.
@@ -101,30 +100,23 @@ class ToolCallsNull(PartFix):
         Example.of_event(
             "empty list", chunk({"content": "Hi", "tool_calls": []}), WORD
         ),
-        Example.of_body(
-            "body",
-            completion({"role": "assistant", "content": "Hi", "tool_calls": []}),
-            BODY,
-        ),
+        Example.of_body("body", completion({**HI, "tool_calls": []}), BODY),
         Example.untouched("call", [calling(head())]),
     )
 
     def part(self, part: Chunk) -> bool:
         """Drop the keys."""
-        empty = [
-            key
-            for key in ("tool_calls", "function_call")
-            if key in part and not part[key]
-        ]
+        keys = ("tool_calls", "function_call")
+        empty = [key for key in keys if key in part and not part[key]]
         for key in empty:
             del part[key]
         return bool(empty)
 
 
-_CALL_2 = {"index": 0, "id": "call_0", "type": "function"}
+_OPENING = without(head(), "function")
 _INNER = {"name": "f", "arguments": "{}"}
-_FLAT = {**_CALL_2, **_INNER}
-_RIGHT = {**_CALL_2, "function": _INNER}
+_FLAT = {**_OPENING, **_INNER}
+_RIGHT = {**_OPENING, "function": _INNER}
 
 
 # Tool calls without `function`: `name` and `arguments` stand beside `id`.
@@ -153,7 +145,7 @@ class ToolCallFlat(PartFix):
         ),
         Example.untouched("right", [calling(_RIGHT)]),
         Example.untouched(
-            "custom", [calling({**_CALL_2, "custom": {"name": "f", "input": ""}})]
+            "custom", [calling({**_OPENING, "custom": {"name": "f", "input": ""}})]
         ),
     )
 
@@ -212,9 +204,6 @@ class ToolCallInParts(Fix):
         return part_calls(chunk)
 
 
-_CALL_3 = calling(head(0, "{}"))
-
-
 # A complete tool call that is sent again.
 # The repair is in `repair/engine/assembled_calls.py`.
 class ToolCallRepeated(Fix):
@@ -230,9 +219,9 @@ class ToolCallRepeated(Fix):
     )
     also_covered_by = ("tool-call-head-repeated", "tool-call-arguments-repeated")
     examples = (
-        Example("again", [_CALL_3, _CALL_3], [_CALL_3, chunk({})]),
-        Example.untouched("another", [_CALL_3, calling(head(1, "{}"))]),
-        Example.untouched("more of it", [_CALL_3, calling(head(0, " "))]),
+        Example("again", [_COMPLETE, _COMPLETE], [_COMPLETE, chunk({})]),
+        Example.untouched("another", [_COMPLETE, calling(head(1, "{}"))]),
+        Example.untouched("more of it", [_COMPLETE, calling(head(0, " "))]),
     )
 
 
@@ -242,7 +231,7 @@ _WHOLE = {**_SIGNED, "function": {"arguments": ""}}
 
 
 # A later fragment of a tool call that has no function, but keys of the provider's own.
-class ToolCallFunctionMissing(Fix):
+class ToolCallFunctionMissing(DeltaFix):
     """Add nothing to the arguments, in the form in which OpenAI adds to them."""
 
     name = "tool-call-function-missing"
@@ -275,16 +264,14 @@ class ToolCallFunctionMissing(Fix):
         ),
     )
 
-    def edit(self, chunk: Chunk) -> bool:
+    def delta(self, index: int, choice: Chunk, delta: Chunk) -> bool:
         """Complete the fragments."""
-        changed = False
-        for index, _, delta in deltas(chunk):
-            known = self.seen.choice(index).calls
-            for call in calls(delta):
-                opened = known.get(index_of(call))
-                if _lacks(call) and not (opened and opened.custom):
-                    call["function"] = {**function(call), "arguments": ""}
-                    changed = True
+        changed, known = False, self.seen.choice(index).calls
+        for call in calls(delta):
+            opened = known.get(index_of(call))
+            if _lacks(call) and not (opened and opened.custom):
+                call["function"] = {**function(call), "arguments": ""}
+                changed = True
         return changed
 
 
@@ -297,7 +284,6 @@ def _lacks(call: Chunk) -> bool:
     return is_function and says and function(call).get("arguments") is None
 
 
-_CALL_4 = calling(head(0, "{}"))
 _SPLIT = [calling(head()), calling(rest())]
 
 
@@ -318,7 +304,7 @@ class ToolCallWhole(Fix):
         "https://platform.openai.com/docs/guides/function-calling#streaming",
     )
     examples = (
-        Example("whole", [_CALL_4], _SPLIT),
+        Example("whole", [_COMPLETE], _SPLIT),
         Example(
             "two in one chunk",
             [calling(head(0, "{}"), head(1, "[]"))],
@@ -344,12 +330,9 @@ class ToolCallWhole(Fix):
 def _is_complete(call: Chunk) -> bool:
     # Without an index, what follows could belong to a neighbour.
     inner = function(call)
-    counted = isinstance(call.get("index"), int)
-    return counted and bool(inner.get("name")) and _says(inner.get("arguments"))
-
-
-def _says(arguments: Json) -> bool:
-    return isinstance(arguments, str) and arguments != ""
+    arguments = inner.get("arguments")
+    is_said = isinstance(arguments, str) and arguments != ""
+    return is_said and bool(inner.get("name")) and isinstance(call.get("index"), int)
 
 
 def _split(found: list[Chunk], known: set[int]) -> list[Chunk]:
@@ -363,6 +346,5 @@ def _split(found: list[Chunk], known: set[int]) -> list[Chunk]:
 
 def _alone(chunk: Chunk, choice: Chunk, fragment: Chunk) -> Chunk:
     """Return a chunk like *chunk* that brings nothing but *fragment*."""
-    choices = [{**bare_of(choice), "delta": {"tool_calls": [fragment]}}]
-    rest = envelope_of(chunk)
-    return {**rest, "choices": choices}
+    alone = {**bare_of(choice), "delta": {"tool_calls": [fragment]}}
+    return {**envelope_of(chunk), "choices": [alone]}

@@ -15,6 +15,7 @@ from ..repair.fix import (
     Fix,
     PartFix,
     Wire,
+    called,
     calling,
     chunk,
     completion,
@@ -48,11 +49,7 @@ class ToolCallArgumentsObject(PartFix):
             chunk({"function_call": {"name": "f", "arguments": {}}}),
             chunk({"function_call": {"name": "f", "arguments": "{}"}}),
         ),
-        Example.of_body(
-            "body",
-            completion({"role": "assistant", "tool_calls": [_OBJECT]}),
-            completion({"role": "assistant", "tool_calls": [_TEXT]}),
-        ),
+        Example.of_body("body", called(_OBJECT), called(_TEXT)),
         Example.untouched("text", [calling(_TEXT)]),
         Example.untouched("null", [calling({"index": 0, "function": {"name": None}})]),
     )
@@ -199,11 +196,7 @@ class ToolCallArgumentsMissing(Fix):
             [calling(head()), TOOL_CALLS, DONE],
             [calling(head()), calling(rest()), TOOL_CALLS, DONE],
         ),
-        Example.of_body(
-            "body",
-            completion({"role": "assistant", "tool_calls": [_BARE]}),
-            completion({"role": "assistant", "tool_calls": [head(0, "{}")]}),
-        ),
+        Example.of_body("body", called(_BARE), called(head(0, "{}"))),
         Example.of_body(
             "body that is cut short",
             completion(_NONE, finish="length"),

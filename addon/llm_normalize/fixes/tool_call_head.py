@@ -1,15 +1,7 @@
 """The first fragment of a tool call: id, type and name."""
 
-from ..chat.chunks.chunk import (
-    Chunk,
-    calls,
-    change_all,
-    deltas,
-    function,
-    index_of,
-    messages,
-)
-from ..repair.fix import Example, Fix, calling, chunk, completion, head, rest
+from ..chat.chunks.chunk import Chunk, calls, change_all, function, index_of, messages
+from ..repair.fix import DeltaFix, Example, Fix, called, calling, chunk, head, rest
 from ..repair.look import Finding
 
 _OPEN = calling(head())
@@ -53,7 +45,7 @@ _NULL = {**head(), "type": None, "function": {"name": "f", "arguments": None}}
 
 
 # A tool call that opens without `type` or without `arguments`, or with null.
-class ToolCallHeadIncomplete(Fix):
+class ToolCallHeadIncomplete(DeltaFix):
     """Open a call with `type: "function"` and `arguments: ""` to add to."""
 
     name = "tool-call-head-incomplete"
@@ -72,27 +64,21 @@ class ToolCallHeadIncomplete(Fix):
     examples = (
         Example.of_event("missing", calling(_BARE), calling({**_BARE, **head()})),
         Example.of_event("null", calling(_NULL), calling(head())),
-        Example.of_body(
-            "body",
-            completion({"role": "assistant", "tool_calls": [{**head(), "type": ""}]}),
-            completion({"role": "assistant", "tool_calls": [head()]}),
-        ),
+        Example.of_body("body", called({**head(), "type": ""}), called(head())),
         Example.untouched("there", [calling(head()), calling(rest())]),
     )
 
-    def edit(self, chunk: Chunk) -> bool:
+    def delta(self, index: int, choice: Chunk, delta: Chunk) -> bool:
         """Complete the fragments that open a call."""
-        changed = False
-        for index, _, delta in deltas(chunk):
-            known = self.seen.choice(index).calls
-            for call in calls(delta):
-                inner = function(call)
-                if not inner.get("name") or index_of(call) in known:
-                    continue
-                changed |= _name_type(call)
-                if inner.get("arguments") is None:
-                    inner["arguments"] = ""
-                    changed = True
+        changed, known = False, self.seen.choice(index).calls
+        for call in calls(delta):
+            inner = function(call)
+            if not inner.get("name") or index_of(call) in known:
+                continue
+            changed |= _name_type(call)
+            if inner.get("arguments") is None:
+                inner["arguments"] = ""
+                changed = True
         return changed
 
     def body(self, body: Chunk) -> bool:

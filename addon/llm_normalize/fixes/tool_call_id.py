@@ -1,16 +1,8 @@
 """The id of a tool call."""
 
-from ..chat.chunks.chunk import (
-    Chunk,
-    calls,
-    change_all,
-    deltas,
-    function,
-    index_of,
-    messages,
-)
+from ..chat.chunks.chunk import Chunk, calls, change_all, function, index_of, messages
 from ..chat.state.stream_state import Asked
-from ..repair.fix import Example, Fix, calling, completion, head, rest
+from ..repair.fix import DeltaFix, Example, Fix, PartFix, called, calling, head, rest
 from ..repair.look import Finding
 from ..wire.json_text import Number
 
@@ -18,7 +10,7 @@ _SEVEN = head(id="7")
 
 
 # A tool call's `id` as a number.
-class ToolCallIdNumber(Fix):
+class ToolCallIdNumber(PartFix):
     """Send it as text."""
 
     name = "tool-call-id-number"
@@ -32,23 +24,13 @@ class ToolCallIdNumber(Fix):
     )
     examples = (
         Example.of_event("stream", calling(head(id=7)), calling(_SEVEN)),
-        Example.of_body(
-            "body",
-            completion({"role": "assistant", "tool_calls": [head(id=7)]}),
-            completion({"role": "assistant", "tool_calls": [_SEVEN]}),
-        ),
+        Example.of_body("body", called(head(id=7)), called(_SEVEN)),
         Example.untouched("text", [calling(_SEVEN)]),
     )
 
-    def edit(self, chunk: Chunk) -> bool:
-        """Repair the fragments."""
-        found = [call for _, _, delta in deltas(chunk) for call in calls(delta)]
-        return change_all(_spell, found)
-
-    def body(self, body: Chunk) -> bool:
+    def part(self, part: Chunk) -> bool:
         """Repair the calls."""
-        found = [call for _, message in messages(body) for call in calls(message)]
-        return change_all(_spell, found)
+        return change_all(_spell, calls(part))
 
 
 def _spell(call: Chunk) -> bool:
@@ -61,7 +43,7 @@ def _spell(call: Chunk) -> bool:
 
 _A = head(0, id="call_a")
 _B = head(1, id="call_a")
-_MADE = head(1, id="call_8dc72de804b37485952af787")
+_RENAMED = head(1, id="call_8dc72de804b37485952af787")
 _ZERO = Asked(stream=True, id="0")
 
 
@@ -81,14 +63,11 @@ class ToolCallIdRepeated(Fix):
         Example(
             "stream",
             [calling(_A), calling(_B), calling(rest(1))],
-            [calling(_A), calling(_MADE), calling(rest(1))],
+            [calling(_A), calling(_RENAMED), calling(rest(1))],
             asked=_ZERO,
         ),
         Example.of_body(
-            "body",
-            completion({"role": "assistant", "tool_calls": [_A, _B]}),
-            completion({"role": "assistant", "tool_calls": [_A, _MADE]}),
-            asked=Asked(id="0"),
+            "body", called(_A, _B), called(_A, _RENAMED), asked=Asked(id="0")
         ),
         Example.untouched("two", [calling(_A), calling(head(1, id="call_b"))]),
     )
@@ -109,11 +88,11 @@ class ToolCallIdRepeated(Fix):
         return changed
 
 
-_MADE_2 = head(id="call_4a31f3538925bbcbda013611")
+_NAMED = head(id="call_4a31f3538925bbcbda013611")
 
 
 # Tool calls without an id, or with an empty one.
-class ToolCallIdMissing(Fix):
+class ToolCallIdMissing(DeltaFix):
     """Make one up, that no other call has; the client sends it back with the result."""
 
     name = "tool-call-id-missing"
@@ -126,28 +105,23 @@ class ToolCallIdMissing(Fix):
         "https://platform.openai.com/docs/guides/function-calling",
     )
     examples = (
-        Example.of_event("null", calling(head(id=None)), calling(_MADE_2), asked=_ZERO),
+        Example.of_event("null", calling(head(id=None)), calling(_NAMED), asked=_ZERO),
         Example.of_body(
-            "body",
-            completion({"role": "assistant", "tool_calls": [head(id="")]}),
-            completion({"role": "assistant", "tool_calls": [_MADE_2]}),
-            asked=Asked(id="0"),
+            "body", called(head(id="")), called(_NAMED), asked=Asked(id="0")
         ),
         Example.untouched("there", [calling(head())]),
         Example.untouched("later", [calling(head()), calling({"index": 0})]),
     )
 
-    def edit(self, chunk: Chunk) -> bool:
+    def delta(self, index: int, choice: Chunk, delta: Chunk) -> bool:
         """Name the calls that open."""
-        changed = False
-        for index, _, delta in deltas(chunk):
-            known = self.seen.choice(index).calls
-            for call in calls(delta):
-                at = index_of(call)
-                opens = function(call).get("name") and at not in known
-                if opens and not call.get("id"):
-                    call["id"] = self.asked.make_id("call_", index, at)
-                    changed = True
+        changed, known = False, self.seen.choice(index).calls
+        for call in calls(delta):
+            at = index_of(call)
+            opens = function(call).get("name") and at not in known
+            if opens and not call.get("id"):
+                call["id"] = self.asked.make_id("call_", index, at)
+                changed = True
         return changed
 
     def body(self, body: Chunk) -> bool:

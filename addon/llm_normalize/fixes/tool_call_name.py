@@ -1,10 +1,12 @@
 """The name of a called tool."""
 
-from ..chat.chunks.chunk import Chunk, change_all, functions, in_messages
+from itertools import chain
+
+from ..chat.chunks.chunk import Chunk, change_all, functions, messages
 from ..chat.state.declared_tools import Tools
 from ..chat.state.stream_state import Asked
 from ..chat.tool_calls.unnamed_calls import join_fragments
-from ..repair.fix import Example, Fix, calling, chunk, completion, head, rest
+from ..repair.fix import Example, Fix, called, calling, chunk, head, rest
 
 _EARLY = {"index": 0, "id": "call_0", "function": {"arguments": "{"}}
 _LATE = {"index": 0, "function": {"name": "f", "arguments": "}"}}
@@ -53,12 +55,12 @@ class ToolCallNameLate(Fix):
     )
 
 
-_TOOLS_2 = Tools(frozenset("f"))
-_ASKED = Asked(stream=True, tools=True, declared=_TOOLS_2)
+_DECLARED = Tools(frozenset("f"))
+_ASKED = Asked(stream=True, tools=True, declared=_DECLARED)
 
 
 def _call(name: str) -> Chunk:
-    return {**head(0, "{}"), "function": {"name": name, "arguments": "{}"}}
+    return {**head(), "function": {"name": name, "arguments": "{}"}}
 
 
 # A tool's name with a namespace before it, or marks of a template behind it.
@@ -89,9 +91,9 @@ class ToolCallNameWrapped(Fix):
         ),
         Example.of_body(
             "body",
-            completion({"role": "assistant", "tool_calls": [_call("functions.f:0")]}),
-            completion({"role": "assistant", "tool_calls": [_call("f")]}),
-            asked=Asked(tools=True, declared=_TOOLS_2),
+            called(_call("functions.f:0")),
+            called(_call("f")),
+            asked=Asked(tools=True, declared=_DECLARED),
         ),
         Example.untouched("declared", [calling(_call("f"))], asked=_ASKED),
         Example.untouched("unknown", [calling(_call("a.g"))], asked=_ASKED),
@@ -100,7 +102,5 @@ class ToolCallNameWrapped(Fix):
 
     def body(self, body: Chunk) -> bool:
         """Cut the names in the messages."""
-        return in_messages(body, self._cut)
-
-    def _cut(self, part: Chunk) -> bool:
-        return change_all(self.asked.declared.unwrap, functions(part))
+        parts = [functions(message) for _, message in messages(body)]
+        return change_all(self.asked.declared.unwrap, chain.from_iterable(parts))

@@ -14,9 +14,14 @@ from ..repair.fix import (
     Fix,
     chunk,
     completion,
+    without,
 )
 from ..repair.look import Finding
-from ..wire.json_text import Json, Number, whole_number
+from ..wire.json_text import Number, whole_number
+
+
+def _end(usage: Chunk) -> Chunk:
+    return chunk({}, finish="stop", usage=usage)
 
 
 # `usage: {}`, or usage that is not an object.
@@ -43,31 +48,25 @@ class UsageEmpty(Fix):
         Example("nulls", [{**TEXT, "usage": {"total_tokens": None}}], [TEXT]),
         Example.of_body("body", completion(HI, usage={}), completion(HI, usage=None)),
         Example.untouched("null", [{**TEXT, "usage": None}]),
-        Example.untouched("figures", [chunk({}, finish="stop", usage=USAGE)]),
+        Example.untouched("figures", [_end(USAGE)]),
     )
 
     def edit(self, chunk: Chunk) -> bool:
         """Drop it."""
-        if not _is_empty(chunk.get("usage")):
+        if not self.body(chunk):
             return False
-        if self.asked.usage:
-            chunk["usage"] = None
-        else:
+        if not self.asked.usage:
             del chunk["usage"]
         return True
 
     def body(self, body: Chunk) -> bool:
         """Set null, which is missing usage in a body."""
-        if not _is_empty(body.get("usage")):
+        usage = body.get("usage")
+        figures = usage.values() if isinstance(usage, dict) else ()
+        if usage is None or any(each is not None for each in figures):
             return False
         body["usage"] = None
         return True
-
-
-def _is_empty(usage: object) -> bool:
-    if usage is None:
-        return False
-    return not isinstance(usage, dict) or all(each is None for each in usage.values())
 
 
 _WORDS = {**USAGE, "prompt_tokens": "3"}
@@ -98,17 +97,13 @@ class UsageMistyped(Fix):
     handles = Finding.ODD_USAGE
     sources = ("https://platform.openai.com/docs/api-reference/chat/object",)
     examples = (
-        Example(
-            "text",
-            [TEXT, chunk({}, finish="stop", usage=_WORDS), DONE],
-            [TEXT, chunk({}, finish="stop", usage=USAGE), DONE],
-        ),
+        Example("text", [TEXT, _end(_WORDS), DONE], [TEXT, _end(USAGE), DONE]),
         Example.of_body(
             "fraction",
             completion(HI, usage={**USAGE, "prompt_tokens": Number("3.0")}),
             completion(HI, usage=USAGE),
         ),
-        Example.untouched("whole", [TEXT, chunk({}, finish="stop", usage=USAGE)]),
+        Example.untouched("whole", [TEXT, _end(USAGE)]),
     )
 
     def edit(self, chunk: Chunk) -> bool:
@@ -147,10 +142,6 @@ def _convert(counts: Chunk, keys: Iterable[str], own: tuple[str, ...]) -> bool:
 
 _SOME = {"prompt_tokens": 3, "completion_tokens": 2}
 _OTHER = {"input_tokens": 3, "output_tokens": 2}
-
-
-def _end(usage: Chunk) -> Chunk:
-    return chunk({}, finish="stop", usage=usage)
 
 
 # Usage without one of its three counts.
@@ -213,11 +204,8 @@ def _count(usage: Chunk, *names: str) -> int | None:
 
 
 _CACHED = {"cached_tokens": 3}
-_COUNTS_2 = frozenset(COUNTS)
-
-
-def _end_2(**more: Json) -> Chunk:
-    return chunk({}, finish="stop", usage={**USAGE, **more})
+_SOME_NULL = {**_CACHED, "cache_write_tokens": None}
+_COUNTED = {**USAGE, "prompt_tokens_details": _CACHED}
 
 
 # Null in place of a figure within usage.
@@ -233,35 +221,32 @@ class UsageFigureNull(Fix):
     examples = (
         Example(
             "in details",
-            [
-                TEXT,
-                _end_2(prompt_tokens_details={**_CACHED, "cache_write_tokens": None}),
-            ],
-            [TEXT, _end_2(prompt_tokens_details=_CACHED)],
+            [TEXT, _end({**USAGE, "prompt_tokens_details": _SOME_NULL})],
+            [TEXT, _end(_COUNTED)],
         ),
         Example(
             "whole details",
-            [TEXT, _end_2(prompt_tokens_details=None)],
-            [TEXT, _end_2()],
+            [TEXT, _end({**USAGE, "prompt_tokens_details": None})],
+            [TEXT, _end(USAGE)],
         ),
         Example.of_body(
             "body",
             completion(HI, usage={**USAGE, "cost_details": {"upstream": None}}),
             completion(HI, usage={**USAGE, "cost_details": {}}),
         ),
-        Example.untouched("figures", [TEXT, _end_2(prompt_tokens_details=_CACHED)]),
+        Example.untouched("figures", [TEXT, _end(_COUNTED)]),
         Example.untouched("no usage", [{**TEXT, "usage": None}]),
     )
 
     def edit(self, chunk: Chunk) -> bool:
         """Drop the keys."""
         usage = chunk.get("usage")
-        return isinstance(usage, dict) and _drop_nulls(usage, _COUNTS_2)
+        return isinstance(usage, dict) and _drop_nulls(usage, COUNTS)
 
     body = edit
 
 
-def _drop_nulls(figures: Chunk, but: frozenset[str] = frozenset()) -> bool:
+def _drop_nulls(figures: Chunk, but: tuple[str, ...] = ()) -> bool:
     """Drop the null keys of *figures*, save those in *but*, and what is null within."""
     nulls = [key for key, each in figures.items() if each is None and key not in but]
     for key in nulls:
@@ -270,8 +255,8 @@ def _drop_nulls(figures: Chunk, but: frozenset[str] = frozenset()) -> bool:
     return any([bool(nulls), *map(_drop_nulls, inner)])
 
 
-_BARE = {key: value for key, value in BODY.items() if key != "usage"}
-_ZEROS = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+_BARE = without(BODY, "usage")
+_ZEROS = dict.fromkeys(COUNTS, 0)
 
 
 # An answer as one body, without usage.

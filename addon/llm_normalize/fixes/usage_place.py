@@ -14,10 +14,13 @@ from ..repair.fix import (
     Example,
     Fix,
     chunk,
+    without,
 )
 from ..repair.look import Finding
 
-_BARE = {key: value for key, value in BODY.items() if key != "usage"}
+_FINISH = {**STOP, "usage": USAGE}
+_NULL = {**TEXT, "usage": None}
+_EARLY = {**TEXT, "usage": USAGE}
 
 
 # `usage` in a choice instead of in the chunk.
@@ -37,12 +40,17 @@ class UsageInChoice(Fix):
         Example(
             "stream",
             [TEXT, chunk({}, finish="stop", choice={"usage": USAGE}), DONE],
-            [TEXT, chunk({}, finish="stop", usage=USAGE), DONE],
+            [TEXT, _FINISH, DONE],
         ),
         Example.of_body(
-            "body", {**_BARE, "choices": [{**BODY["choices"][0], "usage": USAGE}]}, BODY
+            "body",
+            {
+                **without(BODY, "usage"),
+                "choices": [{**BODY["choices"][0], "usage": USAGE}],
+            },
+            BODY,
         ),
-        Example.untouched("there", [TEXT, chunk({}, finish="stop", usage=USAGE), DONE]),
+        Example.untouched("there", [TEXT, _FINISH, DONE]),
     )
 
     def edit(self, chunk: Chunk) -> bool:
@@ -59,7 +67,7 @@ class UsageInChoice(Fix):
     body = edit
 
 
-_STOP = chunk({}, finish="stop", x_groq={"id": "req_1", "usage": USAGE})
+_GROQ = chunk({}, finish="stop", x_groq={"id": "req_1", "usage": USAGE})
 
 
 # Usage under `x_groq` alone.
@@ -77,18 +85,18 @@ class UsageElsewhere(Fix):
     )
     also_covered_by = ("usage-empty",)
     examples = (
-        Example("stream", [TEXT, _STOP, DONE], [TEXT, {**_STOP, "usage": USAGE}, DONE]),
+        Example("stream", [TEXT, _GROQ, DONE], [TEXT, {**_GROQ, "usage": USAGE}, DONE]),
         Example(
             "beside an invalid usage",
-            [TEXT, {**_STOP, "usage": True}, DONE],
-            [TEXT, {**_STOP, "usage": USAGE}, DONE],
+            [TEXT, {**_GROQ, "usage": True}, DONE],
+            [TEXT, {**_GROQ, "usage": USAGE}, DONE],
         ),
         Example(
             "beside zeros",
-            [TEXT, {**_STOP, "usage": dict.fromkeys(USAGE, 0)}, DONE],
-            [TEXT, {**_STOP, "usage": USAGE}, DONE],
+            [TEXT, {**_GROQ, "usage": dict.fromkeys(USAGE, 0)}, DONE],
+            [TEXT, {**_GROQ, "usage": USAGE}, DONE],
         ),
-        Example.untouched("both", [TEXT, {**_STOP, "usage": USAGE}, DONE]),
+        Example.untouched("both", [TEXT, {**_GROQ, "usage": USAGE}, DONE]),
         Example.untouched("none", [chunk({"content": "Hi"}, x_groq={"id": "req_1"})]),
     )
 
@@ -132,34 +140,30 @@ class UsageEveryChunk(Fix):
         Example(
             "asked for",
             [{**TEXT, "usage": _SOME}, STOP, USAGE_CHUNK, DONE],
-            [{**TEXT, "usage": None}, STOP, USAGE_CHUNK, DONE],
+            [_NULL, STOP, USAGE_CHUNK, DONE],
             asked=USAGE_ASKED,
         ),
         Example(
             "asked for, and no last chunk",
-            [{**TEXT, "usage": USAGE}, STOP, DONE],
-            [{**TEXT, "usage": None}, STOP, USAGE_CHUNK, DONE],
+            [_EARLY, STOP, DONE],
+            [_NULL, STOP, USAGE_CHUNK, DONE],
             asked=USAGE_ASKED,
         ),
         Example(
             "not asked for",
-            [{**TEXT, "usage": _SOME}, {**STOP, "usage": USAGE}, DONE],
+            [{**TEXT, "usage": _SOME}, _FINISH, DONE],
             [TEXT, STOP, DONE],
         ),
-        Example(
-            "not asked for, once",
-            [{**TEXT, "usage": USAGE}, STOP, DONE],
-            [TEXT, {**STOP, "usage": USAGE}, DONE],
-        ),
+        Example("not asked for, once", [_EARLY, STOP, DONE], [TEXT, _FINISH, DONE]),
         Example(
             "not asked for, with zeros before",
-            [{**TEXT, "usage": _ZEROS}, {**STOP, "usage": USAGE}, DONE],
-            [TEXT, {**STOP, "usage": USAGE}, DONE],
+            [{**TEXT, "usage": _ZEROS}, _FINISH, DONE],
+            [TEXT, _FINISH, DONE],
         ),
         Example.untouched(
             "last chunk", [TEXT, STOP, USAGE_CHUNK, DONE], asked=USAGE_ASKED
         ),
-        Example.untouched("with the finish", [TEXT, {**STOP, "usage": USAGE}, DONE]),
+        Example.untouched("with the finish", [TEXT, _FINISH, DONE]),
     )
 
 
@@ -182,14 +186,14 @@ class UsageWithChoices(Fix):
     examples = (
         Example(
             "on the finish",
-            [TEXT, {**STOP, "usage": USAGE}, DONE],
+            [TEXT, _FINISH, DONE],
             [TEXT, {**STOP, "usage": None}, USAGE_CHUNK, DONE],
             asked=USAGE_ASKED,
         ),
         Example.untouched(
             "in its own chunk", [TEXT, STOP, USAGE_CHUNK], asked=USAGE_ASKED
         ),
-        Example.untouched("not asked for", [TEXT, {**STOP, "usage": USAGE}, DONE]),
+        Example.untouched("not asked for", [TEXT, _FINISH, DONE]),
     )
 
 
@@ -212,11 +216,7 @@ class UsageUnasked(Fix):
         "https://github.com/openai/openai-cookbook/blob/main/examples/How_to_stream_completions.ipynb",
     )
     examples = (
-        Example(
-            "unasked",
-            [TEXT, STOP, USAGE_CHUNK, DONE],
-            [TEXT, {**STOP, "usage": USAGE}, DONE],
-        ),
+        Example("unasked", [TEXT, STOP, USAGE_CHUNK, DONE], [TEXT, _FINISH, DONE]),
         Example.untouched(
             "asked for", [TEXT, STOP, USAGE_CHUNK, DONE], asked=USAGE_ASKED
         ),
@@ -226,7 +226,7 @@ class UsageUnasked(Fix):
 
 _B = chunk({"role": "assistant", "content": "Ho"}, index=1)
 _STOP_B = chunk({}, finish="stop", index=1)
-_SOME_2 = chunk(None, usage={**USAGE, "total_tokens": 4})
+_FIRST = chunk(None, usage={**USAGE, "total_tokens": 4})
 _TWO = Asked(stream=True, usage=True, n=2)
 
 
@@ -243,7 +243,7 @@ class UsageEarly(Fix):
     examples = (
         Example(
             "one for each choice",
-            [TEXT, _B, STOP, _SOME_2, _STOP_B, USAGE_CHUNK, DONE],
+            [TEXT, _B, STOP, _FIRST, _STOP_B, USAGE_CHUNK, DONE],
             [TEXT, _B, STOP, _STOP_B, USAGE_CHUNK, DONE],
             asked=_TWO,
         ),

@@ -3,9 +3,9 @@
 Each stream has its own instance of a fix, which knows what the request asked and what has
 been sent so far. Its class says by `handles` what it has to do with in chunks: there it
 is asked. A fix overrides what it needs of `event`, `unread`, `edit` (streams), `body` (a
-body) and `error` (an error body); the defaults do nothing. What is done to each delta and
-message alike is a `PartFix`, to each choice a `ChoiceFix`. The few that hold data are
-`HoldingFix`, and have more to say. Where it
+body) and `error` (an error body); the defaults do nothing. What is done to each delta is a
+`DeltaFix`, to each delta and message alike a `PartFix`, to each choice a `ChoiceFix`. The
+few that hold data are `HoldingFix`, and have more to say. Where it
 is the place of a chunk in the stream that is wrong, what is held, merged, dropped or added
 is decided in one place, the machine (`repair/machine/machine.py`), under the name of a fix
 that declares the quirk and may do nothing itself. What is
@@ -21,6 +21,7 @@ from ..chat.chunks.chunk import (
     Chunk,
     change_all,
     choices,
+    deltas,
     in_deltas,
     in_messages,
 )
@@ -148,6 +149,18 @@ class Fix(Declaration):
             body: The parsed body; a string if it is not JSON.
             status: The HTTP status.
         """
+
+
+class DeltaFix(Fix):
+    """A fix of each delta of a stream, by what its choice has sent."""
+
+    def delta(self, index: int, choice: Chunk, delta: Chunk) -> bool:
+        """Change the delta of a choice in place; tell whether anything changed."""
+        return False
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Repair the deltas."""
+        return sum(self.delta(*each) for each in deltas(chunk)) > 0
 
 
 class PartFix(Fix):
@@ -294,6 +307,16 @@ def rest(index: int | None = 0, arguments: str = "{}") -> Chunk:
 def calling(*fragments: Chunk) -> Chunk:
     """Return a chunk with these tool call *fragments*."""
     return chunk({"tool_calls": list(fragments)})
+
+
+def called(*calls: Chunk, **more: Any) -> Chunk:
+    """Return a body with these tool *calls*."""
+    return completion({"role": "assistant", "tool_calls": list(calls)}, **more)
+
+
+def without(value: Chunk, *keys: str) -> Chunk:
+    """Return an object without some of its keys."""
+    return {key: each for key, each in value.items() if key not in keys}
 
 
 USAGE: Chunk = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
