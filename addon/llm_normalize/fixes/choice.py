@@ -8,6 +8,7 @@ from ..chat.state.stream_state import MAX_TRACKED, Asked, Seen
 from ..repair.fix import (
     BODY,
     DONE,
+    HI,
     MORE,
     ROLE,
     STOP,
@@ -20,6 +21,7 @@ from ..repair.fix import (
     chunk,
     completion,
     head,
+    without,
 )
 from ..repair.look import Finding
 from ..wire.json_text import Json
@@ -116,8 +118,7 @@ class ChoiceSplit(Fix):
 
 
 def _without(value: Chunk) -> Chunk:
-    bare = {key: each for key, each in value["choices"][0].items() if key != "index"}
-    return {**value, "choices": [bare]}
+    return {**value, "choices": [without(value["choices"][0], "index")]}
 
 
 # Choices without `index`, or with one that is not an integer.
@@ -161,13 +162,13 @@ class ChoiceIndexMissing(Fix):
     body = edit
 
 
-_HI_2 = {"content": "Hi"}
+_WORD = {"content": "Hi"}
 _OLD = {"index": 0, "text": "Hi", "finish_reason": None}
-_DONE = {"index": 0, "text": "Hi", "finish_reason": "stop"}
+_DONE = {**_OLD, "finish_reason": "stop"}
 
 
 def _moved(old: Chunk, key: str, message: Chunk) -> Chunk:
-    return {key: each for key, each in old.items() if key != "text"} | {key: message}
+    return {**without(old, "text"), key: message}
 
 
 # `text` in a choice, as the old completions API has it.
@@ -186,18 +187,15 @@ class ChoiceText(Fix):
     examples = (
         Example.of_event(
             "stream",
-            chunk(None) | {"choices": [_OLD]},
-            chunk(None) | {"choices": [_moved(_OLD, "delta", _HI_2)]},
+            chunk(None, choices=[_OLD]),
+            chunk(None, choices=[_moved(_OLD, "delta", _WORD)]),
         ),
         Example.of_body(
             "body",
-            completion(_HI_2, choices=[_DONE]),
-            completion(
-                _HI_2,
-                choices=[_moved(_DONE, "message", {"role": "assistant", **_HI_2})],
-            ),
+            completion(_WORD, choices=[_DONE]),
+            completion(_WORD, choices=[_moved(_DONE, "message", HI)]),
         ),
-        Example.untouched("beside a delta", [chunk(_HI_2, choice={"text": "Hi"})]),
+        Example.untouched("beside a delta", [chunk(_WORD, choice={"text": "Hi"})]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

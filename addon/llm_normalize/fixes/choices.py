@@ -3,9 +3,10 @@
 from itertools import chain
 
 from ..chat.chunks.chunk import (
-    ENVELOPE,
+    CHUNK_FRAME,
     Chunk,
     choices,
+    chunk_of,
     enveloped_in,
     is_flat,
     usage_of,
@@ -16,6 +17,7 @@ from ..chat.state.stream_state import Asked, Seen
 from ..repair.fix import (
     BODY,
     HI,
+    ROLE,
     STOP,
     TEXT,
     USAGE,
@@ -29,6 +31,7 @@ from ..repair.fix import (
     chunk,
     completion,
     head,
+    without,
 )
 from ..repair.look import Finding
 from ..wire.json_text import Json
@@ -74,8 +77,8 @@ class ChoicesEnveloped(Fix):
     body = edit
 
 
-_BARE = {key: each for key, each in chunk(None).items() if key != "choices"}
-_BODY = {key: each for key, each in BODY.items() if key != "choices"}
+_BARE = without(chunk(None), "choices")
+_BODY = without(BODY, "choices")
 _CHOICE = {"index": 0, "message": HI, "finish_reason": None}
 _CALLS = {"tool_calls": [{"name": "f"}]}
 
@@ -98,8 +101,8 @@ class ChoicesFlat(Fix):
         Example.of_event("JSON", {**_BARE, "response": [1]}, chunk({"content": "[1]"})),
         Example.of_event(
             "call",
-            {**_BARE, "response": "", "tool_calls": [{"name": "f"}]},
-            chunk({"content": "", "tool_calls": [{"name": "f"}]}),
+            {**_BARE, "response": "", **_CALLS},
+            chunk({"content": "", **_CALLS}),
         ),
         Example.of_body(
             "body",
@@ -151,7 +154,7 @@ class ChoicesFlat(Fix):
         return is_flat(body) and unwrap(body, None)
 
 
-_BARE_2 = {key: each for key, each in USAGE_CHUNK.items() if key != "choices"}
+_USAGE = without(USAGE_CHUNK, "choices")
 
 
 # No `choices`, or null, on a chunk that brings usage or nothing.
@@ -172,21 +175,17 @@ class ChoicesMissing(Fix):
         Example(
             "null", [{**USAGE_CHUNK, "choices": None}], [USAGE_CHUNK], asked=USAGE_ASKED
         ),
-        Example("missing", [_BARE_2], [{**_BARE_2, "choices": []}], asked=USAGE_ASKED),
+        Example("missing", [_USAGE], [{**_USAGE, "choices": []}], asked=USAGE_ASKED),
         Example.untouched("list", [USAGE_CHUNK], asked=USAGE_ASKED),
     )
 
     def edit(self, chunk: Chunk) -> bool:
         """Add the list."""
-        if chunk.get("choices") is not None or is_flat(chunk):
-            return False
-        if enveloped_in(chunk) is not None:
+        is_elsewhere = is_flat(chunk) or enveloped_in(chunk) is not None
+        if chunk.get("choices") is not None or is_elsewhere:
             return False
         chunk["choices"] = []
         return True
-
-
-_CALL = calling(head())
 
 
 # Null among the choices of a chunk, or among the calls of a delta.
@@ -207,9 +206,11 @@ class ElementNull(Fix):
         Example.of_event(
             "beside a choice", chunk(None, choices=[None, *TEXT["choices"]]), TEXT
         ),
-        Example.of_event("beside a call", chunk({"tool_calls": [None, head()]}), _CALL),
+        Example.of_event(
+            "beside a call", chunk({"tool_calls": [None, head()]}), calling(head())
+        ),
         Example.of_body("body", completion(HI, choices=[None, *BODY["choices"]]), BODY),
-        Example.untouched("none", [TEXT, _CALL]),
+        Example.untouched("none", [TEXT, calling(head())]),
     )
 
     def edit(self, chunk: Chunk) -> bool:
@@ -231,10 +232,9 @@ def _lists(chunk: Chunk) -> list[list[Json]]:
     return [each for each in (chunk.get("choices"), *found) if isinstance(each, list)]
 
 
-_EXTRA = {"prompt_filter_results": [{"prompt_index": 0}]}
-_BARE_3 = chunk(None, **_EXTRA)
-_OPENING = {"role": "assistant", "content": ""}
-_FRAME = ENVELOPE | {"choices", "obfuscation", "usage"}
+_NOTE = {"prompt_filter_results": [{"prompt_index": 0}]}
+_NOTED = chunk(None, **_NOTE)
+_FRAME = CHUNK_FRAME | {"usage"}
 
 
 # A chunk without choices that brings no usage.
@@ -256,14 +256,12 @@ class ChoicesEmpty(HoldingFix):
         "https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-streaming",
     )
     examples = (
-        Example("first", [_BARE_3, TEXT], [{**TEXT, **_EXTRA}]),
-        Example(
-            "alone", [_BARE_3], [{**_BARE_3, "choices": chunk(_OPENING)["choices"]}]
-        ),
+        Example("first", [_NOTED, TEXT], [{**TEXT, **_NOTE}]),
+        Example("alone", [_NOTED], [{**ROLE, **_NOTE}]),
         Example(
             "two alone",
-            [{**_BARE_3, "first": 1}, _BARE_3],
-            [{**_BARE_3, "first": 1, "choices": chunk(_OPENING)["choices"]}],
+            [{**_NOTED, "first": 1}, _NOTED],
+            [{**ROLE, **_NOTE, "first": 1}],
         ),
         Example("nothing", [TEXT, chunk(None)], [TEXT]),
         Example.untouched("usage", [TEXT, STOP, USAGE_CHUNK], asked=USAGE_ASKED),
@@ -308,7 +306,7 @@ class ChoicesEmpty(HoldingFix):
         extra, self._extra, self._size = self._extra, {}, 0
         if not extra:
             return []
+        frame = {**self._frame, **extra}
         if self.seen.choices:  # they are attached to a held chunk, or sent alone
-            return [{**self._frame, **extra, "choices": []}]
-        opened = {"index": 0, "delta": dict(_OPENING), "finish_reason": None}
-        return [{**self._frame, **extra, "choices": [opened]}]
+            return [{**frame, "choices": []}]
+        return [chunk_of(frame, 0, {"role": "assistant", "content": ""})]

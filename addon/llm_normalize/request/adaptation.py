@@ -16,6 +16,9 @@ from ..wire.json_text import Json
 type Body = dict[str, Json]
 """A chat/completions request."""
 
+HI: list[Json] = [{"role": "user", "content": "Hi"}]
+"""Messages for examples and tests."""
+
 type Edit = tuple[Literal["dropped", "changed"], str]
 """What became of a field, and its path: `seed`, `messages[*].name`. Never its value."""
 
@@ -48,6 +51,20 @@ class RequestExample:
     def untouched(cls, name: str, body: Body, refusal: bytes = b"") -> Self:
         """Return an example of what must pass unchanged."""
         return cls(name, body, body, refusal)
+
+    @classmethod
+    def of_messages(
+        cls, name: str, before: list[Json], after: list[Json], refusal: bytes = b""
+    ) -> Self:
+        """Return an example of what becomes of messages."""
+        return cls(name, {"messages": before}, {"messages": after}, refusal)
+
+    @classmethod
+    def of_fields(
+        cls, name: str, before: Body, after: Body, refusal: bytes = b""
+    ) -> Self:
+        """Return an example of what becomes of fields beside a user's message."""
+        return cls(name, {"messages": HI, **before}, {"messages": HI, **after}, refusal)
 
     @property
     def changes(self) -> bool:
@@ -218,7 +235,3 @@ def renamed(body: dict[str, Json], old: str, new: str) -> None:
     items = list(body.items())
     body.clear()
     body.update((new if key == old else key, value) for key, value in items)
-
-
-HI = [{"role": "user", "content": "Hi"}]
-"""Messages for examples and tests."""

@@ -46,30 +46,24 @@ class AttachmentRefused(Adaptation):
         "https://github.com/Alishahryar1/free-claude-code/issues/512",
     )
     examples = (
-        RequestExample(
+        RequestExample.of_messages(
             "an image",
-            {"messages": [{"role": "user", "content": [_TEXT, _IMAGE]}]},
-            {
-                "messages": [
-                    {"role": "user", "content": f"Look:\n{placeholder('An image')}"},
-                ]
-            },
+            [{"role": "user", "content": [_TEXT, _IMAGE]}],
+            [{"role": "user", "content": f"Look:\n{placeholder('An image')}"}],
             _WORDS,
         ),
-        RequestExample(
+        RequestExample.of_messages(
             "a file alone is refused",
-            {"messages": [{"role": "user", "content": [_FILE, _IMAGE]}]},
-            {
-                "messages": [
-                    {
-                        "role": "user",
-                        "content": [
-                            {"type": "text", "text": placeholder("A file")},
-                            _IMAGE,
-                        ],
-                    }
-                ]
-            },
+            [{"role": "user", "content": [_FILE, _IMAGE]}],
+            [
+                {
+                    "role": "user",
+                    "content": [
+                        {"type": "text", "text": placeholder("A file")},
+                        _IMAGE,
+                    ],
+                }
+            ],
             _NO_FILE,
         ),
         RequestExample.untouched("text", {"messages": HI}, _WORDS),

@@ -111,8 +111,8 @@ class StoreRefused(Adaptation):
         "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/providers/openai-completions.ts",
     )
     examples = (
-        RequestExample("false", {"messages": HI, "store": False}, {"messages": HI}),
-        RequestExample("null", {"messages": HI, "store": None}, {"messages": HI}),
+        RequestExample.of_fields("false", {"store": False}, {}),
+        RequestExample.of_fields("null", {"store": None}, {}),
         RequestExample.untouched("wanted", {"messages": HI, "store": True}),
         RequestExample.untouched("without", {"messages": HI}),
     )
@@ -168,7 +168,7 @@ class ToolStreamRefused(Adaptation):
     key = "tool_stream"
     sources = ("https://github.com/Gitlawb/openclaude/issues/1950",)
     examples = (
-        RequestExample("set", {"messages": HI, "tool_stream": True}, {"messages": HI}),
+        RequestExample.of_fields("set", {"tool_stream": True}, {}),
         RequestExample.untouched("without", {"messages": HI, "stream": True}),
     )
 
@@ -188,7 +188,7 @@ class ToolsEmpty(Adaptation):
     key = "tools"
     sources = ("https://github.com/partITech/php-mistral/issues/76",)
     examples = (
-        RequestExample("none", {"messages": HI, "tools": []}, {"messages": HI}),
+        RequestExample.of_fields("none", {"tools": []}, {}),
         RequestExample.untouched(
             "a tool", {"tools": [{"type": "function", "function": {"name": "f"}}]}
         ),

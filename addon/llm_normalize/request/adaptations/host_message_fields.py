@@ -45,10 +45,10 @@ class DeveloperRoleUnknown(Adaptation):
         "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/providers/openai-completions.ts",
     )
     examples = (
-        RequestExample(
+        RequestExample.of_messages(
             "instructions",
-            {"messages": [{"role": "developer", **_TEXT}]},
-            {"messages": [{"role": "system", **_TEXT}]},
+            [{"role": "developer", **_TEXT}],
+            [{"role": "system", **_TEXT}],
         ),
         RequestExample.untouched("system", {"messages": [{"role": "system", **_TEXT}]}),
         RequestExample.untouched("no messages", {"messages": "developer"}),

@@ -47,20 +47,16 @@ class ParameterLearned(Adaptation):
             b'{"detail":[{"type":"extra_forbidden","loc":["body","max_completion_tokens"],'
             b'"msg":"Extra inputs are not permitted"}]}',
         ),
-        RequestExample(
+        RequestExample.of_messages(
             "a role",
-            {"messages": [{"role": "developer", "content": "Be brief."}, *HI]},
-            {"messages": [{"role": "system", "content": "Be brief."}, *HI]},
+            [{"role": "developer", "content": "Be brief."}, *HI],
+            [{"role": "system", "content": "Be brief."}, *HI],
             b'{"error":{"message":"Unexpected message role.","code":400}}',
         ),
-        RequestExample(
+        RequestExample.of_messages(
             "content in parts",
-            {
-                "messages": [
-                    {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
-                ]
-            },
-            {"messages": HI},
+            [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}],
+            HI,
             b'{"detail":[{"type":"string_type","loc":["body","messages",0,"content"],'
             b'"msg":"Input should be a valid string"}]}',
         ),

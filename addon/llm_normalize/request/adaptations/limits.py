@@ -36,35 +36,28 @@ class MaxTokensTooLarge(Adaptation):
         "https://github.com/AQBot-Desktop/AQBot/issues/93",
     )
     examples = (
-        RequestExample(
-            "32000",
-            {"messages": HI, "max_tokens": 32000},
-            {"messages": HI, "max_tokens": 8192},
-            _WORDS,
+        RequestExample.of_fields(
+            "32000", {"max_tokens": 32000}, {"max_tokens": 8192}, _WORDS
         ),
-        RequestExample(
+        RequestExample.of_fields(
             "thinking",
             {
-                "messages": HI,
                 "max_tokens": 32000,
                 "thinking": {"type": "enabled", "budget_tokens": 31999},
             },
             {
-                "messages": HI,
                 "max_tokens": 8192,
                 "thinking": {"type": "enabled", "budget_tokens": 8191},
             },
             _WORDS,
         ),
-        RequestExample(
+        RequestExample.of_fields(
             "less-thinking",
             {
-                "messages": HI,
                 "max_tokens": 32000,
                 "thinking": {"type": "enabled", "budget_tokens": 2000},
             },
             {
-                "messages": HI,
                 "max_tokens": 8192,
                 "thinking": {"type": "enabled", "budget_tokens": 2000},
             },
@@ -123,11 +116,8 @@ class TemperatureOutOfRange(Adaptation):
         "https://github.com/NousResearch/hermes-agent/issues/9125",
     )
     examples = (
-        RequestExample(
-            "0.3",
-            {"messages": HI, "temperature": Number("0.3")},
-            {"messages": HI, "temperature": 1},
-            _WORDS_2,
+        RequestExample.of_fields(
+            "0.3", {"temperature": Number("0.3")}, {"temperature": 1}, _WORDS_2
         ),
         RequestExample.untouched("1", {"messages": HI, "temperature": 1}, _WORDS_2),
         RequestExample.untouched("none", {"messages": HI}, _WORDS_2),

@@ -43,29 +43,21 @@ class MessageEmpty(Adaptation):
         "https://github.com/OpenHands/OpenHands/issues/8685",
     )
     examples = (
-        RequestExample(
-            "an answer",
-            {"messages": [*HI, _EMPTY, *HI]},
-            {"messages": [*HI, *HI]},
-            _WORDS,
-        ),
-        RequestExample(
+        RequestExample.of_messages("an answer", [*HI, _EMPTY, *HI], [*HI, *HI], _WORDS),
+        RequestExample.of_messages(
             "beside a call",
-            {"messages": [{**_EMPTY, "tool_calls": _CALLS}]},
-            {"messages": [{**_EMPTY, "content": None, "tool_calls": _CALLS}]},
+            [{**_EMPTY, "tool_calls": _CALLS}],
+            [{**_EMPTY, "content": None, "tool_calls": _CALLS}],
             _WORDS,
         ),
-        RequestExample(
+        RequestExample.of_messages(
             "beside reasoning",
-            {"messages": [{**_EMPTY, "reasoning_content": "Hm."}]},
-            {"messages": [{**_EMPTY, "content": NOTHING, "reasoning_content": "Hm."}]},
+            [{**_EMPTY, "reasoning_content": "Hm."}],
+            [{**_EMPTY, "content": NOTHING, "reasoning_content": "Hm."}],
             _WORDS,
         ),
-        RequestExample(
-            "a result",
-            {"messages": [_RESULT]},
-            {"messages": [{**_RESULT, "content": NOTHING}]},
-            _WORDS,
+        RequestExample.of_messages(
+            "a result", [_RESULT], [{**_RESULT, "content": NOTHING}], _WORDS
         ),
         RequestExample.untouched(
             "an answer with words", {"messages": [{**_EMPTY, "content": "Hi"}]}, _WORDS
@@ -134,28 +126,28 @@ class RolesNotAlternating(Adaptation):
         "https://github.com/microsoft/semantic-kernel/issues/10277",
     )
     examples = (
-        RequestExample(
+        RequestExample.of_messages(
             "a user's",
-            {"messages": [_said("user", "a"), _said("user", "b")]},
-            {"messages": [_said("user", "a\n\nb")]},
+            [_said("user", "a"), _said("user", "b")],
+            [_said("user", "a\n\nb")],
             _WORDS_2,
         ),
-        RequestExample(
+        RequestExample.of_messages(
             "instructions",
-            {"messages": [_said("system", "a"), *HI, _said("system", "b")]},
-            {"messages": [_said("system", "a\n\nb"), *HI]},
+            [_said("system", "a"), *HI, _said("system", "b")],
+            [_said("system", "a\n\nb"), *HI],
             _WORDS_2,
         ),
-        RequestExample(
+        RequestExample.of_messages(
             "a text before a call",
-            {"messages": [*HI, _said("assistant", "Let me see."), _CALL, _RESULT_2]},
-            {"messages": [*HI, {**_CALL, "content": "Let me see."}, _RESULT_2]},
+            [*HI, _said("assistant", "Let me see."), _CALL, _RESULT_2],
+            [*HI, {**_CALL, "content": "Let me see."}, _RESULT_2],
             _WORDS_2,
         ),
-        RequestExample(
+        RequestExample.of_messages(
             "an answer first",
-            {"messages": [_said("assistant", "Hello."), *HI]},
-            {"messages": [_said("user", NOTHING), _said("assistant", "Hello."), *HI]},
+            [_said("assistant", "Hello."), *HI],
+            [_said("user", NOTHING), _said("assistant", "Hello."), *HI],
             _WORDS_2,
         ),
         RequestExample.untouched(
@@ -203,11 +195,8 @@ class UserAfterTool(Adaptation):
         "https://github.com/nicholasgriffintn/ai-platform/issues/414",
     )
     examples = (
-        RequestExample(
-            "one",
-            {"messages": [_RESULT_3, *HI]},
-            {"messages": [_RESULT_3, _BETWEEN, *HI]},
-            _WORDS_3,
+        RequestExample.of_messages(
+            "one", [_RESULT_3, *HI], [_RESULT_3, _BETWEEN, *HI], _WORDS_3
         ),
         RequestExample.untouched(
             "an answer", {"messages": [_RESULT_3, _BETWEEN, *HI]}, _WORDS_3

@@ -47,29 +47,19 @@ class SystemMessageLate(Adaptation):
         "https://github.com/raullenchai/Rapid-MLX/issues/1543",
     )
     examples = (
-        RequestExample(
-            "late",
-            {"messages": [_TERSE, *HI, _SAID, _LATE, *HI]},
-            {"messages": [_BOTH, *HI, _SAID, *HI]},
-            _WORDS,
+        RequestExample.of_messages(
+            "late", [_TERSE, *HI, _SAID, _LATE, *HI], [_BOTH, *HI, _SAID, *HI], _WORDS
         ),
-        RequestExample(
+        RequestExample.of_messages(
             "a developer's",
-            {"messages": [_TERSE, {"role": "developer", "content": "In French."}]},
-            {"messages": [_BOTH]},
+            [_TERSE, {"role": "developer", "content": "In French."}],
+            [_BOTH],
             _WORDS,
         ),
-        RequestExample(
+        RequestExample.of_messages(
             "content in parts",
-            {"messages": [{"role": "system", "content": [_part("Be terse.")]}, _LATE]},
-            {
-                "messages": [
-                    {
-                        "role": "system",
-                        "content": [_part("Be terse."), _part("In French.")],
-                    }
-                ]
-            },
+            [{"role": "system", "content": [_part("Be terse.")]}, _LATE],
+            [{"role": "system", "content": [_part("Be terse."), _part("In French.")]}],
             _WORDS,
         ),
         RequestExample.untouched(
@@ -119,10 +109,7 @@ class SystemMessageRefused(Adaptation):
         ),
         RequestExample(
             "at the front",
-            {
-                "system": [{"type": "text", "text": "Hi."}],
-                "messages": [_TERSE, *HI],
-            },
+            {"system": [{"type": "text", "text": "Hi."}], "messages": [_TERSE, *HI]},
             {
                 "system": [
                     {"type": "text", "text": "Hi."},

@@ -41,28 +41,25 @@ class ReasoningEffortUnknown(Adaptation):
         "https://github.com/nguyenphutrong/quotio/issues/287",
     )
     examples = (
-        RequestExample(
-            "xhigh",
-            {"messages": HI, "reasoning_effort": "xhigh"},
-            {"messages": HI, "reasoning_effort": "high"},
-            _WORDS,
+        RequestExample.of_fields(
+            "xhigh", {"reasoning_effort": "xhigh"}, {"reasoning_effort": "high"}, _WORDS
         ),
-        RequestExample(
+        RequestExample.of_fields(
             "of Messages",
-            {"messages": HI, "output_config": {"effort": "xhigh"}},
-            {"messages": HI, "output_config": {"effort": "high"}},
+            {"output_config": {"effort": "xhigh"}},
+            {"output_config": {"effort": "high"}},
             _WORDS,
         ),
-        RequestExample(
+        RequestExample.of_fields(
             "OpenRouter's, or of Responses",
-            {"messages": HI, "reasoning": {"effort": "minimal"}},
-            {"messages": HI, "reasoning": {"effort": "low"}},
+            {"reasoning": {"effort": "minimal"}},
+            {"reasoning": {"effort": "low"}},
             _WORDS,
         ),
-        RequestExample(
+        RequestExample.of_fields(
             "no levels at all",
-            {"messages": HI, "reasoning_effort": "high"},
-            {"messages": HI, "reasoning_effort": "default"},
+            {"reasoning_effort": "high"},
+            {"reasoning_effort": "default"},
             b'{"error":{"message":"`reasoning_effort` must be one of `none` or `default`"}}',
         ),
         RequestExample.untouched(
@@ -181,10 +178,7 @@ class ThinkingRefused(Adaptation):
     )
     examples = (
         RequestExample(
-            "a tool",
-            _FORCED,
-            {**_FORCED, "thinking": {"type": "disabled"}},
-            _WORDS_3,
+            "a tool", _FORCED, {**_FORCED, "thinking": {"type": "disabled"}}, _WORDS_3
         ),
         RequestExample(
             "a tool, of Qwen",
@@ -200,12 +194,7 @@ class ThinkingRefused(Adaptation):
             b'{"error":{"message":"Assistant response prefill is incompatible with '
             b'enable_thinking."}}',
         ),
-        RequestExample(
-            "a body",
-            {"messages": HI},
-            {"messages": HI, "enable_thinking": False},
-            _OF_A_BODY,
-        ),
+        RequestExample.of_fields("a body", {}, {"enable_thinking": False}, _OF_A_BODY),
         RequestExample.untouched(
             "a stream", {"messages": HI, "stream": True}, _OF_A_BODY
         ),
@@ -274,26 +263,25 @@ class ThinkingFormRefused(Adaptation):
         "https://github.com/openclaw/openclaw/issues/87801",
     )
     examples = (
-        RequestExample(
+        RequestExample.of_fields(
             "the new form",
-            {"messages": HI, "max_tokens": 9000, "thinking": _OLD},
-            {"messages": HI, "max_tokens": 9000, "thinking": _NEW},
+            {"max_tokens": 9000, "thinking": _OLD},
+            {"max_tokens": 9000, "thinking": _NEW},
             _WANTS_NEW,
         ),
-        RequestExample(
+        RequestExample.of_fields(
             "the old form",
-            {"messages": HI, "max_tokens": 9000, "thinking": _NEW},
+            {"max_tokens": 9000, "thinking": _NEW},
             {
-                "messages": HI,
                 "max_tokens": 9000,
                 "thinking": {"type": "enabled", "budget_tokens": 4500},
             },
             _WANTS_OLD,
         ),
-        RequestExample(
+        RequestExample.of_fields(
             "the old form, without room",
-            {"messages": HI, "max_tokens": 1024, "thinking": _NEW},
-            {"messages": HI, "max_tokens": 1024, "thinking": {"type": "disabled"}},
+            {"max_tokens": 1024, "thinking": _NEW},
+            {"max_tokens": 1024, "thinking": {"type": "disabled"}},
             _WANTS_OLD,
         ),
         RequestExample.untouched(

@@ -35,26 +35,14 @@ class ToolCallsParallel(Adaptation):
         "https://github.com/lidge-jun/opencodex/issues/126",
     )
     examples = (
-        RequestExample(
+        RequestExample.of_messages(
             "two calls",
-            {"messages": [*HI, _said("a", "b"), _result("b"), _result("a"), *HI]},
-            {
-                "messages": [
-                    *HI,
-                    _said("a"),
-                    _result("a"),
-                    _said("b"),
-                    _result("b"),
-                    *HI,
-                ]
-            },
+            [*HI, _said("a", "b"), _result("b"), _result("a"), *HI],
+            [*HI, _said("a"), _result("a"), _said("b"), _result("b"), *HI],
             _WORDS,
         ),
-        RequestExample(
-            "asked for",
-            {"messages": HI, "parallel_tool_calls": True},
-            {"messages": HI},
-            _WORDS,
+        RequestExample.of_fields(
+            "asked for", {"parallel_tool_calls": True}, {}, _WORDS
         ),
         RequestExample.untouched(
             "one call",
