@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Self
 
 from ..routing.hosts import HostPattern
-from ..wire.json_text import Json
+from ..wire.json_text import Json, dumps
 
 type Body = dict[str, Json]
 """A chat/completions request."""
@@ -228,6 +228,11 @@ def replaced(body: Body, key: str, made: Json, path: str = "") -> list[Edit]:
         return []
     body[key] = made
     return [(CHANGED, path or key)]
+
+
+def refused(message: str, **more: Json) -> bytes:
+    """What a provider answers that refuses a request, for examples."""
+    return dumps({"error": {"message": message, **more}})
 
 
 def renamed(body: dict[str, Json], old: str, new: str) -> None:

@@ -9,9 +9,10 @@ from ..adaptation import (
     Body,
     Edit,
     RequestExample,
+    refused,
     replaced,
 )
-from ..message_forms import with_messages
+from ..message_forms import with_each_message
 
 _NAMES = {
     "image_url": "An image",
@@ -20,10 +21,10 @@ _NAMES = {
     "video_url": "A video",
 }
 """What each part is, by its type."""
-_WORDS = b'{"error":{"message":"m is not a multimodal model"}}'
+_TEXT_ONLY = refused("m is not a multimodal model")
 _TEXT = {"type": "text", "text": "Look:"}
 _IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
-_NO_FILE = b'{"error":{"message":"Unknown part type: file"}}'
+_NO_FILE = refused("Unknown part type: file")
 _FILE = {"type": "file", "file": {"file_data": "data:application/pdf;base64,AAAA"}}
 
 
@@ -50,7 +51,7 @@ class AttachmentRefused(Adaptation):
             "an image",
             [{"role": "user", "content": [_TEXT, _IMAGE]}],
             [{"role": "user", "content": f"Look:\n{placeholder('An image')}"}],
-            _WORDS,
+            _TEXT_ONLY,
         ),
         RequestExample.of_messages(
             "a file alone is refused",
@@ -66,15 +67,12 @@ class AttachmentRefused(Adaptation):
             ],
             _NO_FILE,
         ),
-        RequestExample.untouched("text", {"messages": HI}, _WORDS),
+        RequestExample.untouched("text", {"messages": HI}, _TEXT_ONLY),
     )
 
     def edit(self, body: Body) -> list[Edit]:
         """Put a sentence in the place of each."""
-        return replaced(body, "messages", with_messages(body, self._read))
-
-    def _read(self, messages: list[Json]) -> list[Json]:
-        return [self._without(each) for each in messages]
+        return replaced(body, "messages", with_each_message(body, self._without))
 
     def _without(self, message: Json) -> Json:
         content = message.get("content") if isinstance(message, dict) else None

@@ -1,6 +1,6 @@
 """Parameters that a provider has refused by name."""
 
-from ..adaptation import EVERY_FORM, HI, LEARNED, Adaptation, RequestExample
+from ..adaptation import EVERY_FORM, HI, LEARNED, Adaptation, RequestExample, refused
 
 _SEED = {"model": "m", "seed": 7, "messages": HI}
 _LIMIT = {"model": "m", "max_completion_tokens": 9, "messages": HI}
@@ -51,7 +51,7 @@ class ParameterLearned(Adaptation):
             "a role",
             [{"role": "developer", "content": "Be brief."}, *HI],
             [{"role": "system", "content": "Be brief."}, *HI],
-            b'{"error":{"message":"Unexpected message role.","code":400}}',
+            refused("Unexpected message role.", code=400),
         ),
         RequestExample.of_messages(
             "content in parts",
@@ -63,9 +63,9 @@ class ParameterLearned(Adaptation):
         RequestExample.untouched(
             "what the answer depends on",
             {"model": "m", "messages": HI, **_TOOLS},
-            b'{"error":{"message":"Unsupported parameter: tools"}}',
+            refused("Unsupported parameter: tools"),
         ),
         RequestExample.untouched(
-            "another error", _SEED, b'{"error":{"message":"seed must be positive"}}'
+            "another error", _SEED, refused("seed must be positive")
         ),
     )

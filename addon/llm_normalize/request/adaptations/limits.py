@@ -9,14 +9,19 @@ from ..adaptation import (
     Edit,
     RequestExample,
     drop,
+    refused,
     replaced,
 )
 
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-_WORDS = (
-    b'{"error":{"message":"Invalid max_tokens value, the valid range of max_tokens is '
-    b'[1, 8192]"}}'
+_IN_RANGE = refused(
+    "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]"
 )
+
+
+def _thinking(limit: int, budget: int) -> Body:
+    thinking: Json = {"type": "enabled", "budget_tokens": budget}
+    return {"max_tokens": limit, "thinking": thinking}
 
 
 # A limit of tokens above what the model may answer.
@@ -37,34 +42,16 @@ class MaxTokensTooLarge(Adaptation):
     )
     examples = (
         RequestExample.of_fields(
-            "32000", {"max_tokens": 32000}, {"max_tokens": 8192}, _WORDS
+            "32000", {"max_tokens": 32000}, {"max_tokens": 8192}, _IN_RANGE
         ),
         RequestExample.of_fields(
-            "thinking",
-            {
-                "max_tokens": 32000,
-                "thinking": {"type": "enabled", "budget_tokens": 31999},
-            },
-            {
-                "max_tokens": 8192,
-                "thinking": {"type": "enabled", "budget_tokens": 8191},
-            },
-            _WORDS,
+            "thinking", _thinking(32000, 31999), _thinking(8192, 8191), _IN_RANGE
         ),
         RequestExample.of_fields(
-            "less-thinking",
-            {
-                "max_tokens": 32000,
-                "thinking": {"type": "enabled", "budget_tokens": 2000},
-            },
-            {
-                "max_tokens": 8192,
-                "thinking": {"type": "enabled", "budget_tokens": 2000},
-            },
-            _WORDS,
+            "less-thinking", _thinking(32000, 2000), _thinking(8192, 2000), _IN_RANGE
         ),
-        RequestExample.untouched("100", {"messages": HI, "max_tokens": 100}, _WORDS),
-        RequestExample.untouched("none", {"messages": HI}, _WORDS),
+        RequestExample.untouched("100", {"messages": HI, "max_tokens": 100}, _IN_RANGE),
+        RequestExample.untouched("none", {"messages": HI}, _IN_RANGE),
     )
 
     def edit(self, body: Body) -> list[Edit]:
@@ -95,9 +82,7 @@ def _lowered_budget(body: Body, most: int) -> list[Edit]:
     return replaced(body, "thinking", {**thinking, "budget_tokens": most - 1})
 
 
-_WORDS_2 = (
-    b'{"error":{"message":"invalid temperature: only 1 is allowed for this model"}}'
-)
+_ONLY_ONE = refused("invalid temperature: only 1 is allowed for this model")
 
 
 # A temperature that the model does not take.
@@ -117,10 +102,10 @@ class TemperatureOutOfRange(Adaptation):
     )
     examples = (
         RequestExample.of_fields(
-            "0.3", {"temperature": Number("0.3")}, {"temperature": 1}, _WORDS_2
+            "0.3", {"temperature": Number("0.3")}, {"temperature": 1}, _ONLY_ONE
         ),
-        RequestExample.untouched("1", {"messages": HI, "temperature": 1}, _WORDS_2),
-        RequestExample.untouched("none", {"messages": HI}, _WORDS_2),
+        RequestExample.untouched("1", {"messages": HI, "temperature": 1}, _ONLY_ONE),
+        RequestExample.untouched("none", {"messages": HI}, _ONLY_ONE),
     )
 
     def edit(self, body: Body) -> list[Edit]:
@@ -145,9 +130,8 @@ def _figure(value: Json) -> float | None:
         return None
 
 
-_WORDS_3 = (
-    b'{"error":{"message":"`temperature` and `top_p` cannot both be specified for this '
-    b'model. Please use only one."}}'
+_NOT_BOTH = refused(
+    "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
 )
 _NEUTRAL = (None, 1, Number("1.0"))
 _WARM = {"temperature": Number("0.2"), "messages": HI}
@@ -171,15 +155,15 @@ class TopPWithTemperature(Adaptation):
         "https://github.com/anomalyco/opencode/issues/28930",
     )
     examples = (
-        RequestExample("1", {**_WARM, "top_p": 1}, _WARM, _WORDS_3),
-        RequestExample("both", {**_WARM, "top_p": Number("0.9")}, _WARM, _WORDS_3),
+        RequestExample("1", {**_WARM, "top_p": 1}, _WARM, _NOT_BOTH),
+        RequestExample("both", {**_WARM, "top_p": Number("0.9")}, _WARM, _NOT_BOTH),
         RequestExample(
             "a temperature of 1",
             {"temperature": 1, "top_p": Number("0.9"), "messages": HI},
             {"top_p": Number("0.9"), "messages": HI},
-            _WORDS_3,
+            _NOT_BOTH,
         ),
-        RequestExample.untouched("one of them", _WARM, _WORDS_3),
+        RequestExample.untouched("one of them", _WARM, _NOT_BOTH),
     )
 
     def edit(self, body: Body) -> list[Edit]:

@@ -1,7 +1,7 @@
 """Messages: empty ones, their order, what an answer of the history has to have."""
 
 from ...wire.json_text import Json
-from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, replaced
+from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, refused, replaced
 from ..message_forms import (
     NOTHING,
     calls_of,
@@ -9,18 +9,19 @@ from ..message_forms import (
     says_nothing,
     text_of,
     with_answers_between,
+    with_each_message,
     with_messages,
     with_neighbours_joined,
     with_one_system,
 )
 
-_WORDS = (
-    b'{"error":{"message":"the message at position 1 with role \'assistant\' must not be '
-    b'empty"}}'
+_NOT_EMPTY = refused(
+    "the message at position 1 with role 'assistant' must not be empty"
 )
 _EMPTY = {"role": "assistant", "content": ""}
 _CALLS = [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
-_RESULT = {"role": "tool", "tool_call_id": "c", "content": ""}
+_RESULT = {"role": "tool", "tool_call_id": "c", "content": "sunny"}
+_NO_RESULT = {**_RESULT, "content": ""}
 _SPARE = {"role", "content", "name"}
 
 
@@ -43,27 +44,31 @@ class MessageEmpty(Adaptation):
         "https://github.com/OpenHands/OpenHands/issues/8685",
     )
     examples = (
-        RequestExample.of_messages("an answer", [*HI, _EMPTY, *HI], [*HI, *HI], _WORDS),
+        RequestExample.of_messages(
+            "an answer", [*HI, _EMPTY, *HI], [*HI, *HI], _NOT_EMPTY
+        ),
         RequestExample.of_messages(
             "beside a call",
             [{**_EMPTY, "tool_calls": _CALLS}],
             [{**_EMPTY, "content": None, "tool_calls": _CALLS}],
-            _WORDS,
+            _NOT_EMPTY,
         ),
         RequestExample.of_messages(
             "beside reasoning",
             [{**_EMPTY, "reasoning_content": "Hm."}],
             [{**_EMPTY, "content": NOTHING, "reasoning_content": "Hm."}],
-            _WORDS,
+            _NOT_EMPTY,
         ),
         RequestExample.of_messages(
-            "a result", [_RESULT], [{**_RESULT, "content": NOTHING}], _WORDS
+            "a result", [_NO_RESULT], [{**_NO_RESULT, "content": NOTHING}], _NOT_EMPTY
         ),
         RequestExample.untouched(
-            "an answer with words", {"messages": [{**_EMPTY, "content": "Hi"}]}, _WORDS
+            "an answer with words",
+            {"messages": [{**_EMPTY, "content": "Hi"}]},
+            _NOT_EMPTY,
         ),
         RequestExample.untouched(
-            "a user's", {"messages": [{"role": "user", "content": ""}]}, _WORDS
+            "a user's", {"messages": [{"role": "user", "content": ""}]}, _NOT_EMPTY
         ),
     )
 
@@ -96,11 +101,8 @@ def _filled(message: Json) -> Json:
     return {**message, "content": NOTHING}
 
 
-_WORDS_2 = (
-    b'{"error":{"message":"Conversation roles must alternate user/assistant/user/..."}}'
-)
+_ALTERNATE = refused("Conversation roles must alternate user/assistant/user/...")
 _CALL = {"role": "assistant", "content": None, "tool_calls": _CALLS}
-_RESULT_2 = {"role": "tool", "tool_call_id": "c", "content": "sunny"}
 
 
 def _said(role: str, content: str) -> dict[str, Json]:
@@ -130,35 +132,35 @@ class RolesNotAlternating(Adaptation):
             "a user's",
             [_said("user", "a"), _said("user", "b")],
             [_said("user", "a\n\nb")],
-            _WORDS_2,
+            _ALTERNATE,
         ),
         RequestExample.of_messages(
             "instructions",
             [_said("system", "a"), *HI, _said("system", "b")],
             [_said("system", "a\n\nb"), *HI],
-            _WORDS_2,
+            _ALTERNATE,
         ),
         RequestExample.of_messages(
             "a text before a call",
-            [*HI, _said("assistant", "Let me see."), _CALL, _RESULT_2],
-            [*HI, {**_CALL, "content": "Let me see."}, _RESULT_2],
-            _WORDS_2,
+            [*HI, _said("assistant", "Let me see."), _CALL, _RESULT],
+            [*HI, {**_CALL, "content": "Let me see."}, _RESULT],
+            _ALTERNATE,
         ),
         RequestExample.of_messages(
             "an answer first",
             [_said("assistant", "Hello."), *HI],
             [_said("user", NOTHING), _said("assistant", "Hello."), *HI],
-            _WORDS_2,
+            _ALTERNATE,
         ),
         RequestExample.untouched(
             "results of two calls",
-            {"messages": [*HI, _CALL, _RESULT_2, _RESULT_2]},
-            _WORDS_2,
+            {"messages": [*HI, _CALL, _RESULT, _RESULT]},
+            _ALTERNATE,
         ),
         RequestExample.untouched(
             "what alternates",
             {"messages": [_said("system", "a"), *HI, _said("assistant", "b"), *HI]},
-            _WORDS_2,
+            _ALTERNATE,
         ),
     )
 
@@ -175,8 +177,7 @@ def _alternating(messages: list[Json]) -> list[Json]:
     return made
 
 
-_WORDS_3 = b"{\"message\":\"Unexpected role 'user' after role 'tool'\"}"
-_RESULT_3 = {"role": "tool", "tool_call_id": "c", "content": "sunny"}
+_NOT_AFTER_TOOL = b"{\"message\":\"Unexpected role 'user' after role 'tool'\"}"
 _BETWEEN = {"role": "assistant", "content": NOTHING}
 
 
@@ -196,12 +197,12 @@ class UserAfterTool(Adaptation):
     )
     examples = (
         RequestExample.of_messages(
-            "one", [_RESULT_3, *HI], [_RESULT_3, _BETWEEN, *HI], _WORDS_3
+            "one", [_RESULT, *HI], [_RESULT, _BETWEEN, *HI], _NOT_AFTER_TOOL
         ),
         RequestExample.untouched(
-            "an answer", {"messages": [_RESULT_3, _BETWEEN, *HI]}, _WORDS_3
+            "an answer", {"messages": [_RESULT, _BETWEEN, *HI]}, _NOT_AFTER_TOOL
         ),
-        RequestExample.untouched("no result", {"messages": HI}, _WORDS_3),
+        RequestExample.untouched("no result", {"messages": HI}, _NOT_AFTER_TOOL),
     )
 
     def edit(self, body: Body) -> list[Edit]:
@@ -210,9 +211,8 @@ class UserAfterTool(Adaptation):
 
 
 _KEY = "reasoning_content"
-_WORDS_4 = (
-    b'{"error":{"message":"The `reasoning_content` in the thinking mode must be passed '
-    b'back to the API."}}'
+_NOT_PASSED_BACK = refused(
+    "The `reasoning_content` in the thinking mode must be passed back to the API."
 )
 _BLANK = " "
 
@@ -241,25 +241,25 @@ class MessageReasoningMissing(Adaptation):
         "https://github.com/agentscope-ai/QwenPaw/issues/433",
     )
     examples = (
-        RequestExample("unknown", _asked(), _asked(reasoning_content=" "), _WORDS_4),
+        RequestExample(
+            "unknown", _asked(), _asked(reasoning_content=" "), _NOT_PASSED_BACK
+        ),
         RequestExample(
             "by another name",
             _asked(reasoning="Hm."),
             _asked(reasoning="Hm.", reasoning_content="Hm."),
-            _WORDS_4,
+            _NOT_PASSED_BACK,
         ),
-        RequestExample.untouched("its own", _asked(reasoning_content="Hm."), _WORDS_4),
-        RequestExample.untouched("a user's", {"messages": HI}, _WORDS_4),
+        RequestExample.untouched(
+            "its own", _asked(reasoning_content="Hm."), _NOT_PASSED_BACK
+        ),
+        RequestExample.untouched("a user's", {"messages": HI}, _NOT_PASSED_BACK),
     )
 
     def edit(self, body: Body) -> list[Edit]:
         """Put it back."""
-
-        def thought(messages: list[Json]) -> list[Json]:
-            return [self._with_reasoning(each) for each in messages]
-
-        path = f"messages[*].{_KEY}"
-        return replaced(body, "messages", with_messages(body, thought), path)
+        made = with_each_message(body, self._with_reasoning)
+        return replaced(body, "messages", made, f"messages[*].{_KEY}")
 
     def _with_reasoning(self, message: Json) -> Json:
         if role_of(message) != "assistant" or message.get(_KEY):

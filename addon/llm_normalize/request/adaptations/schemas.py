@@ -8,14 +8,24 @@ from ..adaptation import (
     Body,
     Edit,
     RequestExample,
+    refused,
     replaced,
 )
 from ..tool_schemas import TOP, TYPE, without, without_choice
 
-_WORDS = (
+_UNKNOWN_NAME = (
     b'[{"error":{"message":"Unknown name \\"propertyNames\\" at '
     b"'request.tools[0].function_declarations[0].parameters': Cannot find field.\"}}]"
 )
+
+
+def _moonshot(path: str, said: str) -> bytes:
+    return refused(
+        "tools.function.parameters is not a valid moonshot flavored json schema, details: "
+        f"<At path '{path}': {said}>"
+    )
+
+
 _SCHEMAS = ("parameters", "input_schema")
 """Where a tool has it: of chat in its function, of Responses, of Messages."""
 
@@ -59,19 +69,19 @@ class ToolSchemaRefused(Adaptation):
             "a keyword",
             _asked({"type": "object", "propertyNames": {"minLength": 1}}),
             _asked({"type": "object"}),
-            _WORDS,
+            _UNKNOWN_NAME,
         ),
         RequestExample(
             "a pattern",
             _asked({"type": "string", "pattern": "^a$", "description": "A name"}),
             _asked({"type": "string", "description": "A name. Pattern: ^a$"}),
-            b'{"error":{"message":"Unknown name \\"pattern\\" at \'tools[0]\'"}}',
+            refused("Unknown name \"pattern\" at 'tools[0]'"),
         ),
         RequestExample(
             "a constant",
             _asked({"const": "a"}),
             _asked({"type": "string", "enum": ["a"]}),
-            b'{"error":{"message":"Unknown name \\"const\\" at \'tools[0]\'"}}',
+            refused("Unknown name \"const\" at 'tools[0]'"),
         ),
         RequestExample(
             "a type beside a choice",
@@ -84,46 +94,47 @@ class ToolSchemaRefused(Adaptation):
                     ]
                 }
             ),
-            b'{"error":{"message":"tools.function.parameters is not a valid moonshot '
-            b"flavored json schema, details: <At path 'properties.a': when using anyOf, "
-            b'type should be defined in anyOf items instead of the parent schema>"}}',
+            _moonshot(
+                "properties.a",
+                "when using anyOf, type should be defined in anyOf items instead of the parent schema",
+            ),
         ),
         RequestExample(
             "no type",
             _asked({"description": "A mode", "enum": [1, 2]}),
             _asked({"type": "integer", "description": "A mode", "enum": [1, 2]}),
-            b'{"error":{"message":"tools.function.parameters is not a valid moonshot '
-            b"flavored json schema, details: <At path 'properties.a': type is not "
-            b'defined>"}}',
+            _moonshot("properties.a", "type is not defined"),
         ),
         RequestExample(
             "no type, of a tool without parameters",
             _tool({}),
             _tool({"type": "object"}),
-            b'{"error":{"message":"tools.function.parameters is not a valid moonshot '
-            b"flavored json schema, details: <At path '': type is not defined>\"}}",
+            _moonshot("", "type is not defined"),
         ),
         RequestExample(
             "required, and not there",
             _asked({"type": "object", "properties": {"b": {}}, "required": ["b", "c"]}),
             _asked({"type": "object", "properties": {"b": {}}, "required": ["b"]}),
-            b'{"error":{"message":"parameters.properties[a].required[1]: property is not '
-            b'defined"}}',
+            refused("parameters.properties[a].required[1]: property is not defined"),
         ),
         RequestExample(
             "a choice at the top",
             _tool({"type": "object", "anyOf": [{"properties": {"a": {}}}, {}]}),
             _tool({"type": "object", "properties": {"a": {}}}),
-            b'{"error":{"message":"tools.0.custom.input_schema: input_schema does not '
-            b'support oneOf, allOf, or anyOf at the top level"}}',
+            refused(
+                "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, "
+                "or anyOf at the top level"
+            ),
         ),
-        RequestExample.untouched("another keyword", _asked({"title": "A"}), _WORDS),
+        RequestExample.untouched(
+            "another keyword", _asked({"title": "A"}), _UNKNOWN_NAME
+        ),
         RequestExample.untouched(
             "a parameter of that name",
             _asked({"type": "object", "properties": {"propertyNames": {}}}),
-            _WORDS,
+            _UNKNOWN_NAME,
         ),
-        RequestExample.untouched("no tools", {"messages": HI}, _WORDS),
+        RequestExample.untouched("no tools", {"messages": HI}, _UNKNOWN_NAME),
     )
 
     def edit(self, body: Body) -> list[Edit]:

@@ -9,6 +9,7 @@ from ..adaptation import (
     Body,
     Edit,
     RequestExample,
+    refused,
     replaced,
 )
 from ..message_forms import (
@@ -25,7 +26,7 @@ _TERSE = {"role": "system", "content": "Be terse."}
 _LATE = {"role": "system", "content": "In French."}
 _BOTH = {"role": "system", "content": "Be terse.\n\nIn French."}
 _SAID = {"role": "assistant", "content": "Hello."}
-_WORDS = b'{"error":{"message":"System message must be at the beginning."}}'
+_AT_BEGINNING = refused("System message must be at the beginning.")
 
 
 def _part(text: str) -> dict[str, Json]:
@@ -48,24 +49,27 @@ class SystemMessageLate(Adaptation):
     )
     examples = (
         RequestExample.of_messages(
-            "late", [_TERSE, *HI, _SAID, _LATE, *HI], [_BOTH, *HI, _SAID, *HI], _WORDS
+            "late",
+            [_TERSE, *HI, _SAID, _LATE, *HI],
+            [_BOTH, *HI, _SAID, *HI],
+            _AT_BEGINNING,
         ),
         RequestExample.of_messages(
             "a developer's",
             [_TERSE, {"role": "developer", "content": "In French."}],
             [_BOTH],
-            _WORDS,
+            _AT_BEGINNING,
         ),
         RequestExample.of_messages(
             "content in parts",
             [{"role": "system", "content": [_part("Be terse.")]}, _LATE],
             [{"role": "system", "content": [_part("Be terse."), _part("In French.")]}],
-            _WORDS,
+            _AT_BEGINNING,
         ),
         RequestExample.untouched(
-            "one, at the front", {"messages": [_TERSE, *HI]}, _WORDS
+            "one, at the front", {"messages": [_TERSE, *HI]}, _AT_BEGINNING
         ),
-        RequestExample.untouched("none", {"messages": HI}, _WORDS),
+        RequestExample.untouched("none", {"messages": HI}, _AT_BEGINNING),
     )
 
     def edit(self, body: Body) -> list[Edit]:
@@ -73,12 +77,12 @@ class SystemMessageLate(Adaptation):
         return replaced(body, "messages", with_messages(body, with_one_system))
 
 
-_WORDS_2 = (
+_NO_SYSTEM = (
     b'{"type":"error","error":{"type":"invalid_request_error","message":"messages.1.role: '
     b"Input should be 'user' or 'assistant'\"}}"
 )
 _FRENCH = {"role": "developer", "content": "In French."}
-_SAID_2 = {"role": "user", "content": "In French."}
+_FRENCH_USER = {"role": "user", "content": "In French."}
 
 
 # Instructions among the messages, where a protocol has a field of its own for them.
@@ -101,31 +105,22 @@ class SystemMessageRefused(Adaptation):
         RequestExample(
             "late",
             {"system": "Be terse.", "messages": [*HI, _TERSE, *HI]},
-            {
-                "system": "Be terse.",
-                "messages": [*HI, {"role": "user", "content": "Be terse."}, *HI],
-            },
-            _WORDS_2,
+            {"system": "Be terse.", "messages": [*HI, {**_TERSE, "role": "user"}, *HI]},
+            _NO_SYSTEM,
         ),
         RequestExample(
             "at the front",
-            {"system": [{"type": "text", "text": "Hi."}], "messages": [_TERSE, *HI]},
-            {
-                "system": [
-                    {"type": "text", "text": "Hi."},
-                    {"type": "text", "text": "Be terse."},
-                ],
-                "messages": HI,
-            },
-            _WORDS_2,
+            {"system": [_part("Hi.")], "messages": [_TERSE, *HI]},
+            {"system": [_part("Hi."), _part("Be terse.")], "messages": HI},
+            _NO_SYSTEM,
         ),
         RequestExample(
             "of Responses",
             {"instructions": "Hi.", "input": [_TERSE, *HI, _FRENCH]},
-            {"instructions": "Hi.\n\nBe terse.", "input": [*HI, _SAID_2]},
-            _WORDS_2,
+            {"instructions": "Hi.\n\nBe terse.", "input": [*HI, _FRENCH_USER]},
+            _NO_SYSTEM,
         ),
-        RequestExample.untouched("none", {"messages": HI}, _WORDS_2),
+        RequestExample.untouched("none", {"messages": HI}, _NO_SYSTEM),
     )
 
     def edit(self, body: Body) -> list[Edit]:

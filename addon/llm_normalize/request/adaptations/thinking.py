@@ -9,6 +9,7 @@ from ..adaptation import (
     Edit,
     RequestExample,
     drop,
+    refused,
     replaced,
 )
 from ..message_forms import calls_of, listed, role_of
@@ -19,9 +20,9 @@ _HOLDERS = ("reasoning", "output_config")
 """Where Responses, OpenRouter and Messages have it."""
 _UNSAID = ("auto", "default")
 """What the provider chooses, where it knows no levels but these."""
-_WORDS = (
-    b'{"error":{"message":"Invalid value: \'xhigh\'. Supported values are: \'low\', '
-    b'\'medium\', and \'high\'.","param":"reasoning_effort"}}'
+_LEVELS = refused(
+    "Invalid value: 'xhigh'. Supported values are: 'low', 'medium', and 'high'.",
+    param="reasoning_effort",
 )
 
 
@@ -42,30 +43,33 @@ class ReasoningEffortUnknown(Adaptation):
     )
     examples = (
         RequestExample.of_fields(
-            "xhigh", {"reasoning_effort": "xhigh"}, {"reasoning_effort": "high"}, _WORDS
+            "xhigh",
+            {"reasoning_effort": "xhigh"},
+            {"reasoning_effort": "high"},
+            _LEVELS,
         ),
         RequestExample.of_fields(
             "of Messages",
             {"output_config": {"effort": "xhigh"}},
             {"output_config": {"effort": "high"}},
-            _WORDS,
+            _LEVELS,
         ),
         RequestExample.of_fields(
             "OpenRouter's, or of Responses",
             {"reasoning": {"effort": "minimal"}},
             {"reasoning": {"effort": "low"}},
-            _WORDS,
+            _LEVELS,
         ),
         RequestExample.of_fields(
             "no levels at all",
             {"reasoning_effort": "high"},
             {"reasoning_effort": "default"},
-            b'{"error":{"message":"`reasoning_effort` must be one of `none` or `default`"}}',
+            refused("`reasoning_effort` must be one of `none` or `default`"),
         ),
         RequestExample.untouched(
-            "low", {"messages": HI, "reasoning_effort": "low"}, _WORDS
+            "low", {"messages": HI, "reasoning_effort": "low"}, _LEVELS
         ),
-        RequestExample.untouched("none", {"messages": HI}, _WORDS),
+        RequestExample.untouched("none", {"messages": HI}, _LEVELS),
     )
 
     def edit(self, body: Body) -> list[Edit]:
@@ -95,9 +99,8 @@ def _nearest(given: object, named: list[str]) -> str | None:
     return next((each for each in _UNSAID if each in named and place), None)
 
 
-_WORDS_2 = (
-    b'{"error":{"message":"thinking options type cannot be disabled when '
-    b'reasoning_effort is set"}}'
+_NO_EFFORT = refused(
+    "thinking options type cannot be disabled when reasoning_effort is set"
 )
 _OFF = {"messages": HI, "thinking": {"type": "disabled"}}
 _FORMAT = {"format": {"type": "json_schema"}}
@@ -114,18 +117,23 @@ class EffortWithoutThinking(Adaptation):
     sent_as = EVERY_FORM
     sources = ("https://github.com/deepseek-ai/DeepSeek-V3/issues/1397",)
     examples = (
-        RequestExample("of chat", {**_OFF, "reasoning_effort": "max"}, _OFF, _WORDS_2),
         RequestExample(
-            "of Messages", {**_OFF, "output_config": {"effort": "max"}}, _OFF, _WORDS_2
+            "of chat", {**_OFF, "reasoning_effort": "max"}, _OFF, _NO_EFFORT
+        ),
+        RequestExample(
+            "of Messages",
+            {**_OFF, "output_config": {"effort": "max"}},
+            _OFF,
+            _NO_EFFORT,
         ),
         RequestExample(
             "with a format",
             {**_OFF, "output_config": {"effort": "max", **_FORMAT}},
             {**_OFF, "output_config": _FORMAT},
-            _WORDS_2,
+            _NO_EFFORT,
         ),
         RequestExample.untouched(
-            "thinking is on", {"messages": HI, "reasoning_effort": "max"}, _WORDS_2
+            "thinking is on", {"messages": HI, "reasoning_effort": "max"}, _NO_EFFORT
         ),
     )
 
@@ -138,11 +146,8 @@ class EffortWithoutThinking(Adaptation):
         if isinstance(given, dict) and "effort" in given:
             rest: Json = {key: each for key, each in given.items() if key != "effort"}
             path = "output_config.effort"
-            edits += (
-                replaced(body, "output_config", rest, path)
-                if rest
-                else drop(body, "output_config")
-            )
+            made = replaced(body, "output_config", rest, path)
+            edits += made if rest else drop(body, "output_config")
         return edits
 
 
@@ -150,14 +155,13 @@ DISABLED, ENABLE, TEMPLATE = "thinking", "enable_thinking", "chat_template_kwarg
 """Where a request turns thinking off."""
 BODY = "enable_thinking of a body"
 """That it has to be off where no stream is asked for."""
-_WORDS_3 = b'{"error":{"message":"Thinking mode does not support this tool_choice"}}'
+_NO_CHOICE = refused("Thinking mode does not support this tool_choice")
 _FREE: tuple[Json, ...] = (None, "auto", "none", {"type": "auto"}, {"type": "none"})
 _FORCED = {"messages": HI, "tool_choice": "required"}
 _BEGUN = {"messages": [*HI, {"role": "assistant", "content": "It is"}]}
-_OFF_2 = {"enable_thinking": False}
-_OF_A_BODY = (
-    b'{"error":{"message":"parameter.enable_thinking must be set to false for '
-    b'non-streaming calls"}}'
+_NOT_ENABLED = {"enable_thinking": False}
+_OF_A_BODY = refused(
+    "parameter.enable_thinking must be set to false for non-streaming calls"
 )
 
 
@@ -178,28 +182,29 @@ class ThinkingRefused(Adaptation):
     )
     examples = (
         RequestExample(
-            "a tool", _FORCED, {**_FORCED, "thinking": {"type": "disabled"}}, _WORDS_3
+            "a tool", _FORCED, {**_FORCED, "thinking": {"type": "disabled"}}, _NO_CHOICE
         ),
         RequestExample(
             "a tool, of Qwen",
             {**_FORCED, "enable_thinking": True},
             {**_FORCED, "enable_thinking": False},
-            b'{"error":{"message":"The tool_choice parameter does not support being set to '
-            b'required or object in thinking mode"}}',
+            refused(
+                "The tool_choice parameter does not support being set to required or "
+                "object in thinking mode"
+            ),
         ),
         RequestExample(
             "a begun answer",
             _BEGUN,
-            {**_BEGUN, "chat_template_kwargs": _OFF_2},
-            b'{"error":{"message":"Assistant response prefill is incompatible with '
-            b'enable_thinking."}}',
+            {**_BEGUN, "chat_template_kwargs": _NOT_ENABLED},
+            refused("Assistant response prefill is incompatible with enable_thinking."),
         ),
         RequestExample.of_fields("a body", {}, {"enable_thinking": False}, _OF_A_BODY),
         RequestExample.untouched(
             "a stream", {"messages": HI, "stream": True}, _OF_A_BODY
         ),
         RequestExample.untouched(
-            "no tool is forced", {"messages": HI, "tool_choice": "auto"}, _WORDS_3
+            "no tool is forced", {"messages": HI, "tool_choice": "auto"}, _NO_CHOICE
         ),
     )
 
@@ -209,16 +214,17 @@ class ThinkingRefused(Adaptation):
             if not _is_begun(body):
                 return []
             given = body.get(TEMPLATE)
-            made = {**given, **_OFF_2} if isinstance(given, dict) else _OFF_2
+            made = (
+                {**given, **_NOT_ENABLED} if isinstance(given, dict) else _NOT_ENABLED
+            )
             return replaced(body, TEMPLATE, made)
         if self.value == BODY:
             return [] if body.get("stream") else replaced(body, ENABLE, False)
         if body.get("tool_choice") in _FREE:
             return []
         off: Json = {"type": "disabled"} if self.value == DISABLED else False
-        return (
-            replaced(body, self.value, off) if self.value in (DISABLED, ENABLE) else []
-        )
+        is_known = self.value in (DISABLED, ENABLE)
+        return replaced(body, self.value, off) if is_known else []
 
 
 def _is_begun(body: Body) -> bool:
@@ -232,14 +238,13 @@ _LEAST = 1024
 """Tokens of the smallest budget."""
 _OLD = {"type": "enabled", "budget_tokens": 8000}
 _NEW = {"type": "adaptive", "display": "summarized"}
-_WANTS_NEW = (
-    b'{"error":{"message":"\\"thinking.type.enabled\\" is not supported for this model. Use '
-    b'\\"thinking.type.adaptive\\" and \\"output_config.effort\\" to control thinking '
-    b'behavior."}}'
+_WANTS_NEW = refused(
+    '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" '
+    'and "output_config.effort" to control thinking behavior.'
 )
-_WANTS_OLD = (
-    b'{"error":{"message":"thinking: Input tag \'adaptive\' found using \'type\' does not '
-    b"match any of the expected tags: 'disabled', 'enabled'\"}}"
+_WANTS_OLD = refused(
+    "thinking: Input tag 'adaptive' found using 'type' does not match any of the expected "
+    "tags: 'disabled', 'enabled'"
 )
 
 
@@ -272,10 +277,7 @@ class ThinkingFormRefused(Adaptation):
         RequestExample.of_fields(
             "the old form",
             {"max_tokens": 9000, "thinking": _NEW},
-            {
-                "max_tokens": 9000,
-                "thinking": {"type": "enabled", "budget_tokens": 4500},
-            },
+            {"max_tokens": 9000, "thinking": {**_OLD, "budget_tokens": 4500}},
             _WANTS_OLD,
         ),
         RequestExample.of_fields(

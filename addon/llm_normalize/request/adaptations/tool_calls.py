@@ -1,10 +1,25 @@
 """Calls in the history: how many in an answer, their ids and signatures."""
 
 from ...wire.json_text import Json
-from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, drop, replaced
-from ..message_forms import listed, with_messages, with_short_ids, with_single_calls
+from ..adaptation import (
+    HI,
+    Adaptation,
+    Body,
+    Edit,
+    RequestExample,
+    drop,
+    refused,
+    replaced,
+)
+from ..message_forms import (
+    listed,
+    with_each_message,
+    with_messages,
+    with_short_ids,
+    with_single_calls,
+)
 
-_WORDS = b'{"error":{"message":"This model only supports single tool-calls at once!"}}'
+_ONE_AT_A_TIME = refused("This model only supports single tool-calls at once!")
 
 
 def _call(identity: str) -> dict[str, Json]:
@@ -39,15 +54,15 @@ class ToolCallsParallel(Adaptation):
             "two calls",
             [*HI, _said("a", "b"), _result("b"), _result("a"), *HI],
             [*HI, _said("a"), _result("a"), _said("b"), _result("b"), *HI],
-            _WORDS,
+            _ONE_AT_A_TIME,
         ),
         RequestExample.of_fields(
-            "asked for", {"parallel_tool_calls": True}, {}, _WORDS
+            "asked for", {"parallel_tool_calls": True}, {}, _ONE_AT_A_TIME
         ),
         RequestExample.untouched(
             "one call",
             {"messages": [*HI, _said("a"), _result("a")], "parallel_tool_calls": False},
-            _WORDS,
+            _ONE_AT_A_TIME,
         ),
     )
 
@@ -60,18 +75,13 @@ class ToolCallsParallel(Adaptation):
         ]
 
 
-_WORDS_2 = b'{"message":"Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9."}'
+_NINE_LETTERS = b'{"message":"Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9."}'
 
 
 def _asked(identity: str) -> Body:
-    call = {"id": identity, "type": "function", "function": {"name": "f"}}
-    return {
-        "messages": [
-            *HI,
-            {"role": "assistant", "content": None, "tool_calls": [call]},
-            {"role": "tool", "tool_call_id": identity, "content": "sunny"},
-        ]
-    }
+    answer = {**_said(identity), "content": None}
+    result = {**_result(identity), "content": "sunny"}
+    return {"messages": [*HI, answer, result]}
 
 
 # Ids of tool calls, where they have to be nine letters or digits.
@@ -92,9 +102,11 @@ class ToolCallIdRefused(Adaptation):
         "https://github.com/mistralai/mistral-vibe/issues/1075",
     )
     examples = (
-        RequestExample("OpenAI's", _asked("call_1"), _asked("t8wLHgKZJ"), _WORDS_2),
-        RequestExample.untouched("nine letters", _asked("abcDEF123"), _WORDS_2),
-        RequestExample.untouched("no calls", {"messages": HI}, _WORDS_2),
+        RequestExample(
+            "OpenAI's", _asked("call_1"), _asked("t8wLHgKZJ"), _NINE_LETTERS
+        ),
+        RequestExample.untouched("nine letters", _asked("abcDEF123"), _NINE_LETTERS),
+        RequestExample.untouched("no calls", {"messages": HI}, _NINE_LETTERS),
     )
 
     def edit(self, body: Body) -> list[Edit]:
@@ -103,7 +115,7 @@ class ToolCallIdRefused(Adaptation):
         return replaced(body, "messages", with_messages(body, with_short_ids), path)
 
 
-_WORDS_3 = (
+_UNSIGNED = (
     b'[{"error":{"message":"Function call is missing a thought_signature in functionCall '
     b'parts.","status":"INVALID_ARGUMENT"}}]'
 )
@@ -114,7 +126,7 @@ _CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "
 _SIGNED = {**_CALL, "extra_content": _UNKNOWN}
 
 
-def _asked_2(*calls: Json) -> Body:
+def _called(*calls: Json) -> Body:
     return {"messages": [*HI, {"role": "assistant", "tool_calls": [*calls]}]}
 
 
@@ -139,20 +151,17 @@ class ThoughtSignatureMissing(Adaptation):
     )
     examples = (
         RequestExample(
-            "unknown", _asked_2(_CALL, _CALL), _asked_2(_SIGNED, _CALL), _WORDS_3
+            "unknown", _called(_CALL, _CALL), _called(_SIGNED, _CALL), _UNSIGNED
         ),
-        RequestExample.untouched("its own", _asked_2(_SIGNED, _CALL), _WORDS_3),
-        RequestExample.untouched("no call", {"messages": HI}, _WORDS_3),
+        RequestExample.untouched("its own", _called(_SIGNED, _CALL), _UNSIGNED),
+        RequestExample.untouched("no call", {"messages": HI}, _UNSIGNED),
     )
 
     def edit(self, body: Body) -> list[Edit]:
         """Put them back."""
-
-        def signed(messages: list[Json]) -> list[Json]:
-            return [self._with_signatures(each) for each in messages]
-
+        made = with_each_message(body, self._with_signatures)
         path = "messages[*].tool_calls[*].extra_content"
-        return replaced(body, "messages", with_messages(body, signed), path)
+        return replaced(body, "messages", made, path)
 
     def _with_signatures(self, message: Json) -> Json:
         calls = listed(message.get("tool_calls")) if isinstance(message, dict) else []
