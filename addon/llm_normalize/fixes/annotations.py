@@ -24,15 +24,15 @@ class AnnotationForeign(Fix):
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
     examples = (
-        Example.of_body(
+        Example.of_message(
             "file",
-            completion({**HI, "annotations": [_FILE, _VALID]}),
-            completion({**HI, "annotations": [_VALID], "annotations_other": [_FILE]}),
+            {**HI, "annotations": [_FILE, _VALID]},
+            {**HI, "annotations": [_VALID], "annotations_other": [_FILE]},
         ),
-        Example.of_body(
+        Example.of_message(
             "flat",
-            completion({**HI, "annotations": [{"type": "url_citation", **_LINK}]}),
-            completion({**HI, "annotations": [_VALID]}),
+            {**HI, "annotations": [{"type": "url_citation", **_LINK}]},
+            {**HI, "annotations": [_VALID]},
         ),
         Example.untouched(
             "whole", [completion({**HI, "annotations": [_VALID]})], kind="body"

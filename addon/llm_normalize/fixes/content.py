@@ -16,7 +16,6 @@ from ..repair.fix import (
     PartFix,
     calling,
     chunk,
-    completion,
     head,
     without,
 )
@@ -48,20 +47,18 @@ class ContentParts(Fix):
         "https://github.com/databricks/appkit/issues/559",
     )
     examples = (
-        Example.of_event(
-            "thought",
-            chunk({"content": [_THOUGHT]}),
-            chunk({"reasoning_content": "so"}),
+        Example.of_delta(
+            "thought", {"content": [_THOUGHT]}, {"reasoning_content": "so"}
         ),
-        Example.of_event(
+        Example.of_delta(
             "text",
-            chunk({"content": [_TEXT, "!", _REFERENCE]}),
-            chunk({"content": "Hi!", "content_parts": [_REFERENCE]}),
+            {"content": [_TEXT, "!", _REFERENCE]},
+            {"content": "Hi!", "content_parts": [_REFERENCE]},
         ),
-        Example.of_body(
+        Example.of_message(
             "body",
-            completion({"role": "assistant", "content": [_THOUGHT, _TEXT]}),
-            completion({**HI, "reasoning_content": "so"}),
+            {"role": "assistant", "content": [_THOUGHT, _TEXT]},
+            {**HI, "reasoning_content": "so"},
         ),
         Example.untouched("string", [WORD]),
     )
@@ -134,12 +131,12 @@ class ContentNotText(PartFix):
         "https://github.com/cloudflare/ai/tree/main/packages/workers-ai-provider",
     )
     examples = (
-        Example.of_body(
+        Example.of_message(
             "object",
-            completion({"role": "assistant", "content": {"a": 1}}),
-            completion({"role": "assistant", "content": '{"a":1}'}),
+            {"role": "assistant", "content": {"a": 1}},
+            {"role": "assistant", "content": '{"a":1}'},
         ),
-        Example.of_event("number", chunk({"content": 4}), chunk({"content": "4"})),
+        Example.of_delta("number", {"content": 4}, {"content": "4"}),
         Example.untouched("string", [chunk({"content": "4"})]),
         Example.untouched("null", [chunk({"content": None})]),
     )
@@ -225,10 +222,10 @@ class ContentNull(DeltaFix):
         Example(
             "text although tools are there", [_NULL, WORD], [ROLE, WORD], asked=_TOOLS
         ),
-        Example.of_body(
+        Example.of_message(
             "body",
-            completion({"role": "assistant", "content": None}),
-            completion({"role": "assistant", "content": ""}),
+            {"role": "assistant", "content": None},
+            {"role": "assistant", "content": ""},
         ),
         Example.untouched("tool call", [_NULL, calling(head())], asked=_TOOLS),
         Example.untouched("refusal", [chunk({"content": None, "refusal": ""})]),

@@ -53,16 +53,12 @@ class FieldHollow(Fix):
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
     examples = (
-        Example.of_body(
-            "body", completion({**HI, "audio": _AUDIO, "function_call": _CALL}), BODY
-        ),
-        Example.of_event("stream", chunk({**HI, "function_call": _CALL}), TEXT),
-        Example.of_body(
+        Example.of_message("body", {**HI, "audio": _AUDIO, "function_call": _CALL}, HI),
+        Example.of_delta("stream", {**HI, "function_call": _CALL}, HI),
+        Example.of_message(
             "audio with nulls",
-            completion(
-                {**HI, "audio": {"id": "a", "data": "AA==", "transcript": None}}
-            ),
-            completion({**HI, "audio": {"id": "a", "data": "AA=="}}),
+            {**HI, "audio": {"id": "a", "data": "AA==", "transcript": None}},
+            {**HI, "audio": {"id": "a", "data": "AA=="}},
         ),
         Example.untouched(
             "arguments to come",

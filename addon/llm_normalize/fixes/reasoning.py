@@ -2,17 +2,7 @@
 
 from ..chat.chunks.chunk import EVERY_REASONING, REASONING, Chunk, deltas, envelope_of
 from ..chat.state.stream_state import MAX_TRACKED, Asked, Seen
-from ..repair.fix import (
-    HI,
-    WORD,
-    DeltaFix,
-    Example,
-    Fix,
-    PartFix,
-    chunk,
-    completion,
-    head,
-)
+from ..repair.fix import HI, WORD, DeltaFix, Example, Fix, PartFix, chunk, head
 from ..repair.look import Finding
 
 _DETAILS = {
@@ -48,18 +38,16 @@ class ReasoningRenamed(PartFix):
         "https://api-docs.deepseek.com/guides/reasoning_model",
     )
     examples = (
-        Example.of_event(
+        Example.of_delta(
             "stream",
-            chunk({"reasoning": "so"}),
-            chunk({"reasoning": "so", "reasoning_content": "so"}),
+            {"reasoning": "so"},
+            {"reasoning": "so", "reasoning_content": "so"},
         ),
-        Example.of_event(
-            "details", chunk(_DETAILS), chunk({**_DETAILS, "reasoning_content": "so"})
-        ),
-        Example.of_body(
+        Example.of_delta("details", _DETAILS, {**_DETAILS, "reasoning_content": "so"}),
+        Example.of_message(
             "body",
-            completion({**HI, "reasoning_text": "so"}),
-            completion({**HI, "reasoning_text": "so", "reasoning_content": "so"}),
+            {**HI, "reasoning_text": "so"},
+            {**HI, "reasoning_text": "so", "reasoning_content": "so"},
         ),
         Example.untouched(
             "both", [chunk({"reasoning": "so", "reasoning_content": "so"})]

@@ -1,17 +1,7 @@
 """The role of a delta or message."""
 
 from ..chat.chunks.chunk import Chunk, in_messages, put_first
-from ..repair.fix import (
-    BODY,
-    ROLE,
-    TEXT,
-    WORD,
-    DeltaFix,
-    Example,
-    PartFix,
-    chunk,
-    completion,
-)
+from ..repair.fix import HI, ROLE, TEXT, WORD, DeltaFix, Example, PartFix, chunk
 from ..repair.look import Finding
 
 
@@ -63,8 +53,8 @@ class RoleWrong(PartFix):
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
     examples = (
-        Example.of_event("stream", chunk(_WRONG), TEXT),
-        Example.of_body("body", completion(_WRONG), BODY),
+        Example.of_delta("stream", _WRONG, HI),
+        Example.of_message("body", _WRONG, HI),
         Example.untouched("right", [TEXT]),
         Example.untouched("none", [WORD]),
     )
@@ -127,7 +117,7 @@ class RoleMissing(DeltaFix):
     )
     examples = (
         Example("stream", [WORD, WORD], [TEXT, WORD]),
-        Example.of_body("body", completion({"content": "Hi"}), BODY),
+        Example.of_message("body", {"content": "Hi"}, HI),
         Example.untouched("there", [ROLE, WORD]),
     )
 

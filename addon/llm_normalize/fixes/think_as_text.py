@@ -3,7 +3,7 @@
 from ..chat.chunks.chunk import Chunk, chunk_of, deltas, envelope_of, messages
 from ..chat.state.stream_state import Asked, Seen
 from ..chat.tool_calls.text_parts import THOUGHTS, Part, Place, Texts, Wanted, read
-from ..repair.fix import Example, HoldingFix, chunk, completion
+from ..repair.fix import Example, HoldingFix, chunk
 from ..repair.look import Finding
 
 _WANTED = Wanted(thoughts=True)
@@ -48,15 +48,13 @@ class ThinkAsText(HoldingFix):
                 chunk({"content": "Hi", "reasoning_content": "o"}),
             ],
         ),
-        Example.of_body(
-            "body",
-            completion(_BOTH),
-            completion({**_BOTH, "content": "Hi", "reasoning_content": "so"}),
+        Example.of_message(
+            "body", _BOTH, {**_BOTH, "content": "Hi", "reasoning_content": "so"}
         ),
-        Example.of_body(
+        Example.of_message(
             "harmony",
-            completion({"role": "assistant", "content": _HARMONY}),
-            completion({**_BOTH, "content": "Hi", "reasoning_content": "so"}),
+            {"role": "assistant", "content": _HARMONY},
+            {**_BOTH, "content": "Hi", "reasoning_content": "so"},
         ),
         Example.untouched("prose", [chunk({"content": "The tag <think> is"})]),
         Example.untouched("marker", [chunk({"content": "In <|channel|>analysis"})]),

@@ -12,7 +12,6 @@ from ..chat.chunks.chunk import (
 )
 from ..chat.chunks.chunk_split import bare_of, fragments_of, part_calls
 from ..repair.fix import (
-    BODY,
     HI,
     WORD,
     DeltaFix,
@@ -21,7 +20,6 @@ from ..repair.fix import (
     PartFix,
     calling,
     chunk,
-    completion,
     head,
     rest,
     without,
@@ -47,13 +45,11 @@ class ToolCallCustomHollow(PartFix):
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
     examples = (
-        Example.of_event(
-            "stream", calling({**head(), "custom": _HOLLOW}), calling(head())
-        ),
-        Example.of_body(
+        Example.of_call("stream", {**head(), "custom": _HOLLOW}, head()),
+        Example.of_message(
             "body",
-            completion({"content": None, "tool_calls": [{**_CALL, "custom": None}]}),
-            completion({"content": None, "tool_calls": [_CALL]}),
+            {"content": None, "tool_calls": [{**_CALL, "custom": None}]},
+            {"content": None, "tool_calls": [_CALL]},
         ),
         Example.untouched(
             "custom tool",
@@ -100,7 +96,7 @@ class ToolCallsNull(PartFix):
         Example.of_event(
             "empty list", chunk({"content": "Hi", "tool_calls": []}), WORD
         ),
-        Example.of_body("body", completion({**HI, "tool_calls": []}), BODY),
+        Example.of_message("body", {**HI, "tool_calls": []}, HI),
         Example.untouched("call", [calling(head())]),
     )
 
@@ -133,15 +129,13 @@ class ToolCallFlat(PartFix):
         "https://developers.cloudflare.com/workers-ai/features/function-calling/",
     )
     examples = (
-        Example.of_event("stream", calling(_FLAT), calling(_RIGHT)),
-        Example.of_event(
-            "empty function", calling({**_FLAT, "function": {}}), calling(_RIGHT)
-        ),
+        Example.of_call("stream", _FLAT, _RIGHT),
+        Example.of_call("empty function", {**_FLAT, "function": {}}, _RIGHT),
         Example("no list", [chunk({"tool_calls": _RIGHT})], [calling(_RIGHT)]),
-        Example.of_body(
+        Example.of_message(
             "body",
-            completion({"role": "assistant", "content": "", "tool_calls": [_FLAT]}),
-            completion({"role": "assistant", "content": "", "tool_calls": [_RIGHT]}),
+            {"role": "assistant", "content": "", "tool_calls": [_FLAT]},
+            {"role": "assistant", "content": "", "tool_calls": [_RIGHT]},
         ),
         Example.untouched("right", [calling(_RIGHT)]),
         Example.untouched(

@@ -11,11 +11,11 @@ from ..repair.fix import (
     DONE,
     LENGTH,
     TOOL_CALLS,
+    UNSTREAMED,
     Example,
     Fix,
     PartFix,
     Wire,
-    called,
     calling,
     chunk,
     completion,
@@ -43,13 +43,13 @@ class ToolCallArgumentsObject(PartFix):
         "https://github.com/sipeed/picoclaw/issues/1287",
     )
     examples = (
-        Example.of_event("stream", calling(_OBJECT), calling(_TEXT)),
-        Example.of_event(
+        Example.of_call("stream", _OBJECT, _TEXT),
+        Example.of_delta(
             "legacy",
-            chunk({"function_call": {"name": "f", "arguments": {}}}),
-            chunk({"function_call": {"name": "f", "arguments": "{}"}}),
+            {"function_call": {"name": "f", "arguments": {}}},
+            {"function_call": {"name": "f", "arguments": "{}"}},
         ),
-        Example.of_body("body", called(_OBJECT), called(_TEXT)),
+        Example.of_call("body", _OBJECT, _TEXT, asked=UNSTREAMED),
         Example.untouched("text", [calling(_TEXT)]),
         Example.untouched("null", [calling({"index": 0, "function": {"name": None}})]),
     )
@@ -142,7 +142,7 @@ class ToolCallArgumentsRepeated(Fix):
             [_HEAD, calling(rest(0, '{"a"')), calling(rest(0, '{"a":1}'))],
             [_HEAD, calling(rest(0, '{"a"')), calling(rest(0, ":1}"))],
         ),
-        Example.of_event("encoded", calling(head(0, '"{}"')), calling(head(0, "{}"))),
+        Example.of_call("encoded", head(0, '"{}"'), head(0, "{}")),
         Example.of_body(
             "body", _TWICE, completion({"tool_calls": [head(0, '{"a":1}')]})
         ),
@@ -196,7 +196,7 @@ class ToolCallArgumentsMissing(Fix):
             [calling(head()), TOOL_CALLS, DONE],
             [calling(head()), calling(rest()), TOOL_CALLS, DONE],
         ),
-        Example.of_body("body", called(_BARE), called(head(0, "{}"))),
+        Example.of_call("body", _BARE, head(0, "{}"), asked=UNSTREAMED),
         Example.of_body(
             "body that is cut short",
             completion(_NONE, finish="length"),

@@ -2,7 +2,17 @@
 
 from ..chat.chunks.chunk import Chunk, calls, change_all, function, index_of, messages
 from ..chat.state.stream_state import Asked
-from ..repair.fix import DeltaFix, Example, Fix, PartFix, called, calling, head, rest
+from ..repair.fix import (
+    UNSTREAMED,
+    DeltaFix,
+    Example,
+    Fix,
+    PartFix,
+    called,
+    calling,
+    head,
+    rest,
+)
 from ..repair.look import Finding
 from ..wire.json_text import Number
 
@@ -23,8 +33,8 @@ class ToolCallIdNumber(PartFix):
         "https://github.com/OpenRouterTeam/typescript-sdk/issues/164",
     )
     examples = (
-        Example.of_event("stream", calling(head(id=7)), calling(_SEVEN)),
-        Example.of_body("body", called(head(id=7)), called(_SEVEN)),
+        Example.of_call("stream", head(id=7), _SEVEN),
+        Example.of_call("body", head(id=7), _SEVEN, asked=UNSTREAMED),
         Example.untouched("text", [calling(_SEVEN)]),
     )
 
@@ -105,10 +115,8 @@ class ToolCallIdMissing(DeltaFix):
         "https://platform.openai.com/docs/guides/function-calling",
     )
     examples = (
-        Example.of_event("null", calling(head(id=None)), calling(_NAMED), asked=_ZERO),
-        Example.of_body(
-            "body", called(head(id="")), called(_NAMED), asked=Asked(id="0")
-        ),
+        Example.of_call("null", head(id=None), _NAMED, asked=_ZERO),
+        Example.of_call("body", head(id=""), _NAMED, asked=Asked(id="0")),
         Example.untouched("there", [calling(head())]),
         Example.untouched("later", [calling(head()), calling({"index": 0})]),
     )

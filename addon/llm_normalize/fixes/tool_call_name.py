@@ -6,7 +6,7 @@ from ..chat.chunks.chunk import Chunk, change_all, functions, messages
 from ..chat.state.declared_tools import Tools
 from ..chat.state.stream_state import Asked
 from ..chat.tool_calls.unnamed_calls import join_fragments
-from ..repair.fix import Example, Fix, called, calling, chunk, head, rest
+from ..repair.fix import Example, Fix, calling, chunk, head, rest
 
 _EARLY = {"index": 0, "id": "call_0", "function": {"arguments": "{"}}
 _LATE = {"index": 0, "function": {"name": "f", "arguments": "}"}}
@@ -77,22 +77,14 @@ class ToolCallNameWrapped(Fix):
         "https://github.com/ggml-org/llama.cpp/pull/15158",
     )
     examples = (
-        Example.of_event(
-            "namespace",
-            calling(_call("functions.f")),
-            calling(_call("f")),
-            asked=_ASKED,
+        Example.of_call("namespace", _call("functions.f"), _call("f"), asked=_ASKED),
+        Example.of_call(
+            "channel", _call("f<|channel|>commentary"), _call("f"), asked=_ASKED
         ),
-        Example.of_event(
-            "channel",
-            calling(_call("f<|channel|>commentary")),
-            calling(_call("f")),
-            asked=_ASKED,
-        ),
-        Example.of_body(
+        Example.of_call(
             "body",
-            called(_call("functions.f:0")),
-            called(_call("f")),
+            _call("functions.f:0"),
+            _call("f"),
             asked=Asked(tools=True, declared=_DECLARED),
         ),
         Example.untouched("declared", [calling(_call("f"))], asked=_ASKED),

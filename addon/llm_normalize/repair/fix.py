@@ -98,6 +98,27 @@ class Example:
         return cls(name, [before], [after], asked=asked, kind="body")
 
     @classmethod
+    def of_delta(
+        cls, name: str, before: Chunk, after: Chunk, *, asked: Asked = STREAM
+    ) -> Self:
+        """Return an example of a delta."""
+        return cls.of_event(name, chunk(before), chunk(after), asked=asked)
+
+    @classmethod
+    def of_message(cls, name: str, before: Chunk, after: Chunk) -> Self:
+        """Return an example of a message in a body."""
+        return cls.of_body(name, completion(before), completion(after))
+
+    @classmethod
+    def of_call(
+        cls, name: str, before: Chunk, after: Chunk, *, asked: Asked = STREAM
+    ) -> Self:
+        """Return an example of a fragment of a call; of a whole one without a stream."""
+        if asked.stream:
+            return cls.of_event(name, calling(before), calling(after), asked=asked)
+        return cls.of_body(name, called(before), called(after), asked=asked)
+
+    @classmethod
     def of_error(
         cls, name: str, status: int, before: Chunk | bytes, after: Chunk
     ) -> Self:
