@@ -1,10 +1,12 @@
 """Fields that say nothing, or that OpenAI does not define, and events that nothing is left of."""
 
+from collections.abc import Callable
+
 from ..chat.chunks.chunk import (
     Chunk,
     calls,
     choices,
-    deltas,
+    drop_keys,
     function,
     in_deltas,
     in_messages,
@@ -29,6 +31,7 @@ from ..repair.fix import (
     chunk,
     completion,
     head,
+    without,
 )
 from ..repair.look import Finding
 from ..wire.json_text import Json
@@ -73,42 +76,38 @@ class FieldHollow(Fix):
 
     def body(self, body: Chunk) -> bool:
         """Drop the keys from the messages."""
-        dropped = in_messages(body, _drop_calls)
+        dropped = in_messages(body, lambda part: _drop_calls(part, _says_nothing))
         return in_messages(body, _drop) or dropped
 
 
 def _drop(part: Chunk) -> bool:
+    identities = {"function_call": "name", "audio": "id"}
+    objects = {key: part[key] for key in identities if isinstance(part.get(key), dict)}
     hollow = [
         key
-        for key, identity in (("function_call", "name"), ("audio", "id"))
-        if isinstance(part.get(key), dict)
-        and identity in part[key]
-        and not any(part[key].values())
+        for key, value in objects.items()
+        if identities[key] in value and not any(value.values())
     ]
-    for key in hollow:
-        del part[key]
-    audio = part.get("audio")
-    found = audio if isinstance(audio, dict) else {}
-    nulls = [key for key, value in found.items() if value is None]
-    for key in nulls:
-        del found[key]
-    return bool(hollow or nulls)
+    audio = objects.get("audio", {})
+    nulls = drop_keys(audio, [key for key, value in audio.items() if value is None])
+    return drop_keys(part, hollow) or nulls
 
 
-def _drop_calls(message: Chunk) -> bool:
-    found = calls(message)
-    remaining = [call for call in found if _is_called(call)]
+def _drop_calls(part: Chunk, is_spare: Callable[[Chunk], bool]) -> bool:
+    found = calls(part)
+    remaining = [call for call in found if not is_spare(call)]
     if len(remaining) == len(found):
         return False
-    put_calls(message, remaining)
+    put_calls(part, remaining)
     return True
 
 
-def _is_called(call: Chunk) -> bool:
+def _says_nothing(call: Chunk) -> bool:
     fields = {**call, **function(call)}
-    return any(
-        fields[key] for key in fields if key not in ("index", "type", "function")
-    )
+    return not any(without(fields, "index", "type", "function").values())
+
+
+_NAMELESS = {"content": "Hi", "name": None}
 
 
 # Null fields that OpenAI does not define, or sends only when asked.
@@ -129,14 +128,10 @@ class FieldNull(Fix):
     )
     examples = (
         Example.of_event(
-            "delta and choice",
-            chunk({"content": "Hi", "name": None}, choice={"stop_reason": None}),
-            WORD,
+            "delta and choice", chunk(_NAMELESS, choice={"stop_reason": None}), WORD
         ),
         Example.of_body("body", completion(HI, prompt_logprobs=None), BODY),
-        Example.of_event(
-            "usage", chunk({"content": "Hi", "name": None}, usage=None), WORD
-        ),
+        Example.of_event("usage", chunk(_NAMELESS, usage=None), WORD),
         Example.untouched(
             "fields of OpenAI",
             [chunk({"content": "Hi", "refusal": None}, service_tier=None, usage=None)],
@@ -150,23 +145,20 @@ class FieldNull(Fix):
         changed = not self.asked.usage and chunk.get("usage", 0) is None
         if changed:
             del chunk["usage"]
-        return self._drop(chunk) or changed
-
-    def _drop(self, chunk: Chunk) -> bool:
-        changed = False
-        for part, known in parts(chunk):
-            for key in _nulls(part, known):
-                del part[key]
-                changed = True
-        return changed
+        return self.body(chunk) or changed
 
     def body(self, body: Chunk) -> bool:
         """Drop the keys."""
-        return self._drop(body)
+        return _drop_unknown(body, lambda value: value is None)
 
 
-def _nulls(part: Chunk, known: frozenset[str]) -> list[str]:
-    return [key for key, value in part.items() if value is None and key not in known]
+def _drop_unknown(chunk: Chunk, is_spare: Callable[[Json], bool]) -> bool:
+    """Drop spare values under keys that OpenAI does not define; tell whether any were."""
+    dropped = [
+        drop_keys(part, [k for k, v in part.items() if k not in known and is_spare(v)])
+        for part, known in parts(chunk)
+    ]
+    return any(dropped)
 
 
 _STRICT = Asked(stream=True, strict=True)
@@ -214,19 +206,10 @@ class FieldUnknown(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Drop the keys."""
-        if not self.asked.strict:
+        if not (self.asked.strict and _drop_unknown(chunk, lambda _: True)):
             return False
-        changed = False
-        for part, known in parts(chunk):
-            unknown = [key for key in part if key not in known]
-            for key in unknown:
-                del part[key]
-            changed |= bool(unknown)
-        for _, _, delta in deltas(chunk) if changed else ():
-            found = [each for each in calls(delta) if not is_hollow(each)]
-            if len(found) < len(calls(delta)):
-                put_calls(delta, found)
-        return changed
+        in_deltas(chunk, lambda delta: _drop_calls(delta, is_hollow))
+        return True
 
     body = edit
 

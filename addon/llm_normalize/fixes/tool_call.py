@@ -5,6 +5,7 @@ from ..chat.chunks.chunk import (
     calls,
     change_all,
     deltas,
+    drop_keys,
     envelope_of,
     function,
     index_of,
@@ -103,10 +104,7 @@ class ToolCallsNull(PartFix):
     def part(self, part: Chunk) -> bool:
         """Drop the keys."""
         keys = ("tool_calls", "function_call")
-        empty = [key for key in keys if key in part and not part[key]]
-        for key in empty:
-            del part[key]
-        return bool(empty)
+        return drop_keys(part, [key for key in keys if key in part and not part[key]])
 
 
 _OPENING = without(head(), "function")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ..chat.chunks.chunk import COUNTS, Chunk, choices
+from ..chat.chunks.chunk import COUNTS, Chunk, choices, drop_keys
 from ..repair.fix import (
     BODY,
     DONE,
@@ -249,10 +249,8 @@ class UsageFigureNull(Fix):
 def _drop_nulls(figures: Chunk, but: tuple[str, ...] = ()) -> bool:
     """Drop the null keys of *figures*, save those in *but*, and what is null within."""
     nulls = [key for key, each in figures.items() if each is None and key not in but]
-    for key in nulls:
-        del figures[key]
     inner = [each for each in figures.values() if isinstance(each, dict)]
-    return any([bool(nulls), *map(_drop_nulls, inner)])
+    return any([drop_keys(figures, nulls), *map(_drop_nulls, inner)])
 
 
 _BARE = without(BODY, "usage")
