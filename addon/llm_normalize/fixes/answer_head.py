@@ -4,9 +4,9 @@ from ..repair.fix import BODY, DONE, STOP, TEXT, UNSTREAMED, Example, Fix, wire
 from ..wire.json_text import dumps
 
 _BODY = dumps(BODY)
-_HEAD = b"content-type: application/json\r\ncontent-length: %d\r\n\r\n"
-_READY = b"HTTP/1.1 200 OK\r\n" + _HEAD % len(_BODY) + _BODY
-_LATER = b"HTTP/1.1 202 Accepted\r\nnvcf-reqid: r-1\r\n" + _HEAD % 2 + b"{}"
+_TYPE_AND_LENGTH = b"content-type: application/json\r\ncontent-length: %d\r\n\r\n"
+_READY = b"HTTP/1.1 200 OK\r\n" + _TYPE_AND_LENGTH % len(_BODY) + _BODY
+_LATER = b"HTTP/1.1 202 Accepted\r\nnvcf-reqid: r-1\r\n" + _TYPE_AND_LENGTH % 2 + b"{}"
 
 
 # HTTP 202 and a place to ask for the answer later.
@@ -32,7 +32,7 @@ class AnswerPending(Fix):
 
 
 _STREAM = wire([TEXT, STOP, DONE])
-_HEAD_2 = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-type: %s\r\n\r\n"
+_CALLED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-type: %s\r\n\r\n"
 
 
 # An event stream, or JSON, that calls itself something else.
@@ -51,18 +51,18 @@ class ContentTypeWrong(Fix):
     examples = (
         Example(
             "json",
-            [_HEAD_2 % b"application/json" + _STREAM],
-            [_HEAD_2 % b"text/event-stream" + _STREAM],
+            [_CALLED % b"application/json" + _STREAM],
+            [_CALLED % b"text/event-stream" + _STREAM],
             kind="answer",
         ),
         Example(
             "body",
-            [_HEAD_2 % b"text/plain" + _BODY],
-            [_HEAD_2 % b"application/json" + _BODY],
+            [_CALLED % b"text/plain" + _BODY],
+            [_CALLED % b"application/json" + _BODY],
             asked=UNSTREAMED,
             kind="answer",
         ),
         Example.untouched(
-            "right", [_HEAD_2 % b"text/event-stream" + _STREAM], kind="answer"
+            "right", [_CALLED % b"text/event-stream" + _STREAM], kind="answer"
         ),
     )

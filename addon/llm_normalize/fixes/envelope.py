@@ -5,11 +5,11 @@ from ..chat.chunks.envelope import LATEST, names_answer, names_model, seconds_in
 from ..chat.chunks.openai_fields import TIERS
 from ..chat.conversion import is_body
 from ..chat.state.stream_state import Asked
-from ..repair.fix import BODY, DONE, MORE, STOP, TEXT, WORD, Example, Fix
+from ..repair.fix import BODY, DONE, MORE, STOP, TEXT, WORD, Example, Fix, without
 from ..repair.look import Finding
 from ..wire.json_text import Number
 
-_BARE = {key: value for key, value in WORD.items() if key != "id"}
+_NAMELESS = without(WORD, "id")
 _MADE = "chatcmpl-5feceb66ffc86f38d952786c"
 _ZERO = Asked(stream=True, id="0")
 
@@ -28,16 +28,13 @@ class IdMissing(Fix):
         "https://github.com/BerriAI/litellm/issues/1571",
     )
     examples = (
-        Example.of_event("missing", _BARE, {**WORD, "id": _MADE}, asked=_ZERO),
+        Example.of_event("missing", _NAMELESS, {**WORD, "id": _MADE}, asked=_ZERO),
         Example.of_event(
             "empty", {**WORD, "id": ""}, {**WORD, "id": _MADE}, asked=_ZERO
         ),
         Example.of_event("number", {**WORD, "id": 7}, {**WORD, "id": "7"}),
         Example.of_body(
-            "body",
-            {**BODY, "id": "chatcmpl"},
-            {**BODY, "id": _MADE},
-            asked=Asked(id="0"),
+            "body", {**BODY, "id": "chatcmpl"}, {**BODY, "id": _MADE}, asked=_ZERO
         ),
         Example.untouched("there", [WORD]),
     )
@@ -134,7 +131,7 @@ class CreatedNotSeconds(Fix):
     body = edit
 
 
-_BARE_2 = {key: value for key, value in WORD.items() if key != "created"}
+_TIMELESS = without(WORD, "created")
 _NOW = Asked(stream=True, time=1700000000)
 
 
@@ -153,12 +150,10 @@ class CreatedMissing(Fix):
     )
     examples = (
         Example.of_event(
-            "missing", _BARE_2, {**_BARE_2, "created": 1700000000}, asked=_NOW
+            "missing", _TIMELESS, {**_TIMELESS, "created": 1700000000}, asked=_NOW
         ),
         Example.of_event("zero", {**WORD, "created": 0}, WORD, asked=_NOW),
-        Example.of_body(
-            "body", {**BODY, "created": None}, BODY, asked=Asked(time=1700000000)
-        ),
+        Example.of_body("body", {**BODY, "created": None}, BODY, asked=_NOW),
         Example.untouched("there", [WORD]),
     )
 
@@ -173,7 +168,7 @@ class CreatedMissing(Fix):
     body = edit
 
 
-_ASKED = Asked(stream=True, model="gpt-4o", is_mapped=True)
+_MAPPED = Asked(stream=True, model="gpt-4o", is_mapped=True)
 
 
 # The answer names the model that was sent in the place of the one that was asked for.
@@ -189,13 +184,8 @@ class ModelMapped(Fix):
     handles = Finding.ENVELOPE
     sources = ("https://github.com/router-for-me/CLIProxyAPI/issues/1548",)
     examples = (
-        Example("mapped", [WORD], [{**WORD, "model": "gpt-4o"}], _ASKED),
-        Example.of_body(
-            "body",
-            BODY,
-            {**BODY, "model": "gpt-4o"},
-            asked=Asked(model="gpt-4o", is_mapped=True),
-        ),
+        Example("mapped", [WORD], [{**WORD, "model": "gpt-4o"}], _MAPPED),
+        Example.of_body("body", BODY, {**BODY, "model": "gpt-4o"}, asked=_MAPPED),
         Example.untouched("not mapped", [WORD], asked=Asked(stream=True, model="m")),
     )
 
@@ -233,9 +223,7 @@ class ModelMissing(Fix):
         Example.of_event(
             "placeholder", {**WORD, "model": "default-model"}, WORD, asked=_ACME
         ),
-        Example.of_body(
-            "body", {**BODY, "model": None}, BODY, asked=Asked(model="acme-1")
-        ),
+        Example.of_body("body", {**BODY, "model": None}, BODY, asked=_ACME),
         Example.untouched("more exact", [{**WORD, "model": "acme-1-0613"}]),
         Example.untouched("asked so", [{**WORD, "model": "default"}]),
     )

@@ -146,7 +146,7 @@ class FunctionCallUnasked(Fix):
             "body",
             completion({"function_call": _CALL}, finish="function_call"),
             completion({"tool_calls": [_NEW]}, finish="tool_calls"),
-            asked=Asked(tools=True, id="0"),
+            asked=_ASKED,
         ),
         Example.untouched("functions", [_OPEN, _MORE, _END, DONE]),
     )

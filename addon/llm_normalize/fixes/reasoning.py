@@ -1,6 +1,7 @@
 """The reasoning of an answer."""
 
-from ..chat.chunks.chunk import EVERY_REASONING, REASONING, Chunk, deltas, envelope_of
+from ..chat.chunks.chunk import EVERY_REASONING, REASONING, Chunk
+from ..chat.chunks.chunk_split import part_first
 from ..chat.state.stream_state import MAX_TRACKED, Asked, Seen
 from ..repair.fix import HI, WORD, DeltaFix, Example, Fix, PartFix, chunk, head
 from ..repair.look import Finding
@@ -149,19 +150,5 @@ class ReasoningWithContent(Fix):
 
     def edit(self, chunk: Chunk) -> list[Chunk] | None:
         """Split the chunk."""
-        thoughts: list[Chunk] = []
-        for _, choice, delta in deltas(chunk):
-            known = [key for key in _KEYS if delta.get(key)]
-            if not known or not (delta.get("content") or delta.get("tool_calls")):
-                continue
-            # The role opens the choice, so it goes with what comes first.
-            thought = {key: delta.pop(key) for key in ("role", *known) if key in delta}
-            rest = {"delta": thought, "finish_reason": None}
-            if "logprobs" in choice:
-                rest["logprobs"] = None
-            thoughts.append({**choice, **rest})
-            choice.pop("text", None)
-        if not thoughts:
-            return None
-        first = envelope_of(chunk)
-        return [{**first, "choices": thoughts}, chunk]
+        others = ("content", "tool_calls")
+        return part_first(chunk, _KEYS, others, takes_logprobs=False)

@@ -46,7 +46,7 @@ class ToolCallCustomHollow(PartFix):
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
     examples = (
-        Example.of_call("stream", {**head(), "custom": _HOLLOW}, head()),
+        Example.of_fragment("stream", {**head(), "custom": _HOLLOW}, head()),
         Example.of_message(
             "body",
             {"content": None, "tool_calls": [{**_CALL, "custom": None}]},
@@ -127,8 +127,8 @@ class ToolCallFlat(PartFix):
         "https://developers.cloudflare.com/workers-ai/features/function-calling/",
     )
     examples = (
-        Example.of_call("stream", _FLAT, _RIGHT),
-        Example.of_call("empty function", {**_FLAT, "function": {}}, _RIGHT),
+        Example.of_fragment("stream", _FLAT, _RIGHT),
+        Example.of_fragment("empty function", {**_FLAT, "function": {}}, _RIGHT),
         Example("no list", [chunk({"tool_calls": _RIGHT})], [calling(_RIGHT)]),
         Example.of_message(
             "body",

@@ -11,7 +11,6 @@ from ..repair.fix import (
     DONE,
     LENGTH,
     TOOL_CALLS,
-    UNSTREAMED,
     Example,
     Fix,
     PartFix,
@@ -43,13 +42,13 @@ class ToolCallArgumentsObject(PartFix):
         "https://github.com/sipeed/picoclaw/issues/1287",
     )
     examples = (
-        Example.of_call("stream", _OBJECT, _TEXT),
+        Example.of_fragment("stream", _OBJECT, _TEXT),
         Example.of_delta(
             "legacy",
             {"function_call": {"name": "f", "arguments": {}}},
             {"function_call": {"name": "f", "arguments": "{}"}},
         ),
-        Example.of_call("body", _OBJECT, _TEXT, asked=UNSTREAMED),
+        Example.of_call("body", _OBJECT, _TEXT),
         Example.untouched("text", [calling(_TEXT)]),
         Example.untouched("null", [calling({"index": 0, "function": {"name": None}})]),
     )
@@ -142,7 +141,7 @@ class ToolCallArgumentsRepeated(Fix):
             [_HEAD, calling(rest(0, '{"a"')), calling(rest(0, '{"a":1}'))],
             [_HEAD, calling(rest(0, '{"a"')), calling(rest(0, ":1}"))],
         ),
-        Example.of_call("encoded", head(0, '"{}"'), head(0, "{}")),
+        Example.of_fragment("encoded", head(0, '"{}"'), head(0, "{}")),
         Example.of_body(
             "body", _TWICE, completion({"tool_calls": [head(0, '{"a":1}')]})
         ),
@@ -196,7 +195,7 @@ class ToolCallArgumentsMissing(Fix):
             [calling(head()), TOOL_CALLS, DONE],
             [calling(head()), calling(rest()), TOOL_CALLS, DONE],
         ),
-        Example.of_call("body", _BARE, head(0, "{}"), asked=UNSTREAMED),
+        Example.of_call("body", _BARE, head(0, "{}")),
         Example.of_body(
             "body that is cut short",
             completion(_NONE, finish="length"),

@@ -11,26 +11,24 @@ from ..repair.fix import (
     WORD,
     Example,
     HoldingFix,
+    Wire,
     calling,
     chunk,
     completion,
     head,
     rest,
+    without,
 )
 from ..repair.look import Finding
 
 _TEXT = '<tool_call>{"name": "f", "arguments": {}}</tool_call>'
 _HARMONY = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>"
 _MINIMAX = '<minimax:tool_call>\n<invoke name="f">\n</invoke>\n</minimax:tool_call>'
-_TOOLS = Tools(frozenset("f"))
-_STREAM = Asked(stream=True, tools=True, declared=_TOOLS, id="0")
-_CALL = {
-    "id": "call_4a31f3538925bbcbda013611",
-    "type": "function",
-    "function": {"name": "f", "arguments": "{}"},
-}
-_SPLIT = [calling(head(id=_CALL["id"])), calling(rest())]
-_END: list[Chunk | bytes] = [STOP, DONE]
+_ASKED = Asked(stream=True, tools=True, declared=Tools(frozenset("f")), id="0")
+_ID = "call_4a31f3538925bbcbda013611"
+_CALL = without(head(0, "{}", id=_ID), "index")
+_SPLIT = [calling(head(id=_ID)), calling(rest())]
+_END: Wire = [STOP, DONE]
 
 
 # Calls in `content`, as the model wrote them, and no call.
@@ -63,28 +61,26 @@ class ToolCallAsText(HoldingFix):
     optional = True
     examples = (
         Example(
-            "stream", [WORD, chunk({"content": _TEXT})], [WORD, *_SPLIT], asked=_STREAM
+            "stream", [WORD, chunk({"content": _TEXT})], [WORD, *_SPLIT], asked=_ASKED
         ),
         *(
-            Example(
-                name, [chunk({"content": text})], _SPLIT, asked=_STREAM, ended=False
-            )
+            Example(name, [chunk({"content": text})], _SPLIT, asked=_ASKED, ended=False)
             for name, text in (("harmony", _HARMONY), ("MiniMax", _MINIMAX))
         ),
         Example.of_body(
             "body",
             completion({"content": _TEXT}, finish="tool_calls"),
             completion({"content": None, "tool_calls": [_CALL]}, finish="tool_calls"),
-            asked=Asked(tools=True, declared=_TOOLS, id="0"),
+            asked=_ASKED,
         ),
         Example(
             "reasoning",
             [chunk({"reasoning_content": "So." + _TEXT}), *_END],
             [chunk({"reasoning_content": "So."}), *_SPLIT, *_END],
-            asked=_STREAM,
+            asked=_ASKED,
         ),
-        Example.untouched("prose", [chunk({"content": "<b>"})], asked=_STREAM),
-        Example.untouched("marker", [chunk({"content": "<|call|> is"})], asked=_STREAM),
+        Example.untouched("prose", [chunk({"content": "<b>"})], asked=_ASKED),
+        Example.untouched("marker", [chunk({"content": "<|call|> is"})], asked=_ASKED),
         Example.untouched("no tools", [chunk({"content": _TEXT})]),
     )
 

@@ -1,7 +1,7 @@
 """The first fragment of a tool call: id, type and name."""
 
 from ..chat.chunks.chunk import Chunk, calls, change_all, function, index_of, messages
-from ..repair.fix import UNSTREAMED, DeltaFix, Example, Fix, calling, chunk, head, rest
+from ..repair.fix import DeltaFix, Example, Fix, calling, chunk, head, rest
 from ..repair.look import Finding
 
 _OPEN = calling(head())
@@ -62,9 +62,9 @@ class ToolCallHeadIncomplete(DeltaFix):
         "https://platform.openai.com/docs/guides/function-calling#streaming",
     )
     examples = (
-        Example.of_call("missing", _BARE, {**_BARE, **head()}),
-        Example.of_call("null", _NULL, head()),
-        Example.of_call("body", {**head(), "type": ""}, head(), asked=UNSTREAMED),
+        Example.of_fragment("missing", _BARE, {**_BARE, **head()}),
+        Example.of_fragment("null", _NULL, head()),
+        Example.of_call("body", {**head(), "type": ""}, head()),
         Example.untouched("there", [calling(head()), calling(rest())]),
     )
 

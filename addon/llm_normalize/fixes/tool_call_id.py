@@ -2,17 +2,7 @@
 
 from ..chat.chunks.chunk import Chunk, calls, change_all, function, index_of, messages
 from ..chat.state.stream_state import Asked
-from ..repair.fix import (
-    UNSTREAMED,
-    DeltaFix,
-    Example,
-    Fix,
-    PartFix,
-    called,
-    calling,
-    head,
-    rest,
-)
+from ..repair.fix import DeltaFix, Example, Fix, PartFix, called, calling, head, rest
 from ..repair.look import Finding
 from ..wire.json_text import Number
 
@@ -33,8 +23,8 @@ class ToolCallIdNumber(PartFix):
         "https://github.com/OpenRouterTeam/typescript-sdk/issues/164",
     )
     examples = (
-        Example.of_call("stream", head(id=7), _SEVEN),
-        Example.of_call("body", head(id=7), _SEVEN, asked=UNSTREAMED),
+        Example.of_fragment("stream", head(id=7), _SEVEN),
+        Example.of_call("body", head(id=7), _SEVEN),
         Example.untouched("text", [calling(_SEVEN)]),
     )
 
@@ -76,9 +66,7 @@ class ToolCallIdRepeated(Fix):
             [calling(_A), calling(_RENAMED), calling(rest(1))],
             asked=_ZERO,
         ),
-        Example.of_body(
-            "body", called(_A, _B), called(_A, _RENAMED), asked=Asked(id="0")
-        ),
+        Example.of_body("body", called(_A, _B), called(_A, _RENAMED), asked=_ZERO),
         Example.untouched("two", [calling(_A), calling(head(1, id="call_b"))]),
     )
 
@@ -115,8 +103,8 @@ class ToolCallIdMissing(DeltaFix):
         "https://platform.openai.com/docs/guides/function-calling",
     )
     examples = (
-        Example.of_call("null", head(id=None), _NAMED, asked=_ZERO),
-        Example.of_call("body", head(id=""), _NAMED, asked=Asked(id="0")),
+        Example.of_fragment("null", head(id=None), _NAMED, asked=_ZERO),
+        Example.of_call("body", head(id=""), _NAMED, asked=_ZERO),
         Example.untouched("there", [calling(head())]),
         Example.untouched("later", [calling(head()), calling({"index": 0})]),
     )

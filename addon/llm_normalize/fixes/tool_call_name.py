@@ -55,8 +55,7 @@ class ToolCallNameLate(Fix):
     )
 
 
-_DECLARED = Tools(frozenset("f"))
-_ASKED = Asked(stream=True, tools=True, declared=_DECLARED)
+_ASKED = Asked(stream=True, tools=True, declared=Tools(frozenset("f")))
 
 
 def _call(name: str) -> Chunk:
@@ -77,16 +76,13 @@ class ToolCallNameWrapped(Fix):
         "https://github.com/ggml-org/llama.cpp/pull/15158",
     )
     examples = (
-        Example.of_call("namespace", _call("functions.f"), _call("f"), asked=_ASKED),
-        Example.of_call(
+        Example.of_fragment(
+            "namespace", _call("functions.f"), _call("f"), asked=_ASKED
+        ),
+        Example.of_fragment(
             "channel", _call("f<|channel|>commentary"), _call("f"), asked=_ASKED
         ),
-        Example.of_call(
-            "body",
-            _call("functions.f:0"),
-            _call("f"),
-            asked=Asked(tools=True, declared=_DECLARED),
-        ),
+        Example.of_call("body", _call("functions.f:0"), _call("f"), asked=_ASKED),
         Example.untouched("declared", [calling(_call("f"))], asked=_ASKED),
         Example.untouched("unknown", [calling(_call("a.g"))], asked=_ASKED),
         Example.untouched("nothing is declared", [calling(_call("a.f"))]),

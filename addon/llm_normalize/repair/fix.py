@@ -14,7 +14,7 @@ wrong with the fragments of calls is repaired in one place, too, in the same way
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 from ..chat.chunks.chunk import (
@@ -92,10 +92,11 @@ class Example:
         before: Chunk | bytes,
         after: Chunk,
         *,
-        asked: Asked = UNSTREAMED,
+        asked: Asked = STREAM,
     ) -> Self:
-        """Return an example of an answer that is one body."""
-        return cls(name, [before], [after], asked=asked, kind="body")
+        """Return an example of an answer that is one body, and was to be one."""
+        unstreamed = replace(asked, stream=False)
+        return cls(name, [before], [after], asked=unstreamed, kind="body")
 
     @classmethod
     def of_delta(
@@ -110,12 +111,17 @@ class Example:
         return cls.of_body(name, completion(before), completion(after))
 
     @classmethod
+    def of_fragment(
+        cls, name: str, before: Chunk, after: Chunk, *, asked: Asked = STREAM
+    ) -> Self:
+        """Return an example of a fragment of a call."""
+        return cls.of_event(name, calling(before), calling(after), asked=asked)
+
+    @classmethod
     def of_call(
         cls, name: str, before: Chunk, after: Chunk, *, asked: Asked = STREAM
     ) -> Self:
-        """Return an example of a fragment of a call; of a whole one without a stream."""
-        if asked.stream:
-            return cls.of_event(name, calling(before), calling(after), asked=asked)
+        """Return an example of a call in a body."""
         return cls.of_body(name, called(before), called(after), asked=asked)
 
     @classmethod
