@@ -83,6 +83,10 @@ _CHOICE = {"index": 0, "message": HI, "finish_reason": None}
 _CALLS = {"tool_calls": [{"name": "f"}]}
 
 
+def _result(result: Chunk, **more: Json) -> Chunk:
+    return {"result": result, "success": True, **more}
+
+
 # The answer at the top of an event or body, without choices.
 class ChoicesFlat(Fix):
     """Put what stands at the top into a choice; the padding `p` goes."""
@@ -106,27 +110,27 @@ class ChoicesFlat(Fix):
         ),
         Example.of_body(
             "body",
-            {"result": {**_BODY, "response": "Hi"}, "success": True, "errors": []},
+            _result({**_BODY, "response": "Hi"}, errors=[]),
             {**_BODY, "choices": [_CHOICE]},
         ),
         Example.of_body(
             "calls beside a result",
-            {"result": {**_BODY, "response": "Hi"}, "success": True, **_CALLS},
+            _result({**_BODY, "response": "Hi"}, **_CALLS),
             {**_BODY, "choices": [{**_CHOICE, "message": {**HI, **_CALLS}}]},
         ),
         Example.of_body(
             "usage beside a result",
-            {"result": {"response": "Hi"}, "success": True, **_BODY},
+            _result({"response": "Hi"}, **_BODY),
             {"choices": [_CHOICE], **_BODY},
         ),
         Example.of_event(
             "calls beside choices in a result",
-            {"result": WORD, "success": True, **_CALLS},
+            _result(WORD, **_CALLS),
             chunk({"content": "Hi", **_CALLS}),
         ),
         Example.of_body(
             "calls beside a result without choices",
-            {"result": {**_BODY, "choices": []}, "success": True, **_CALLS},
+            _result({**_BODY, "choices": []}, **_CALLS),
             {**_BODY, "choices": [{**_CHOICE, "message": _CALLS}]},
         ),
         Example.untouched(

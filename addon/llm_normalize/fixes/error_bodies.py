@@ -132,6 +132,10 @@ def _busy(**more: Json) -> Chunk:
     return {"error": {**_BUSY, **more}}
 
 
+def _throttled(**more: Json) -> Chunk:
+    return {"error": {"Code": "Throttling", **_BUSY, "param": None, **more}}
+
+
 # An `error` object that lacks keys, or whose values are not strings.
 class ErrorFields(Fix):
     """Give an error its four keys, each a string or null; keep what else it says."""
@@ -156,17 +160,7 @@ class ErrorFields(Fix):
             _error("No", None, "1"),
         ),
         Example.of_error(
-            "code in capitals",
-            400,
-            {"error": {"Code": "Throttling", **_BUSY, "param": None}},
-            {
-                "error": {
-                    "Code": "Throttling",
-                    **_BUSY,
-                    "param": None,
-                    "code": "Throttling",
-                }
-            },
+            "code in capitals", 400, _throttled(), _throttled(code="Throttling")
         ),
         Example.untouched("OpenAI's own", [_busy(param=None, code="x")], kind="error"),
         Example.untouched("not wrapped", [{"detail": "no"}], kind="error"),

@@ -29,6 +29,7 @@ from ..repair.fix import (
 )
 from ..repair.look import Finding
 
+_MESSAGE = {"role": "assistant", "content": "", "tool_calls": [head()]}
 _OPEN = chunk({"role": "assistant", "content": None, "tool_calls": [head()]})
 
 
@@ -50,12 +51,7 @@ class FinishStopWithCalls(Fix):
     examples = (
         Example("stream", [_OPEN, STOP, DONE], [_OPEN, TOOL_CALLS, DONE]),
         Example.of_body(
-            "body",
-            completion({"role": "assistant", "content": "", "tool_calls": [head()]}),
-            completion(
-                {"role": "assistant", "content": "", "tool_calls": [head()]},
-                finish="tool_calls",
-            ),
+            "body", completion(_MESSAGE), completion(_MESSAGE, finish="tool_calls")
         ),
         Example.untouched(
             "forced", [_OPEN, STOP, DONE], asked=Asked(stream=True, forced_tool=True)

@@ -4,14 +4,28 @@ from ..chat.chunks.chunk import Chunk
 from ..chat.chunks.logprobs import UNLIKELY, complete
 from ..repair.fix import ChoiceFix, Example, chunk
 from ..repair.look import Finding
+from ..wire.json_text import Json
 
 _TOKEN = {"token": "Hi", "logprob": -1}
-_BYTES = {"bytes": [72, 105]}
-_COMPLETE = {"content": [{**_TOKEN, "top_logprobs": []}]}
+_WITH_BYTES = {**_TOKEN, "bytes": [72, 105]}
+_NO_FIGURE = {"token": "", "bytes": [], "top_logprobs": []}
 _OLD = {"tokens": ["Hi"], "token_logprobs": [-1]}
-_MADE = {"content": [{**_TOKEN, **_BYTES, "top_logprobs": []}]}
-_MORE = {**_OLD, "top_logprobs": [{"Hi": -1}]}
-_HI = {"content": "Hi"}
+
+
+def _of(token: Chunk, **more: Json) -> Chunk:
+    return {"content": [{**token, **more}]}
+
+
+def _said(logprobs: Json) -> Chunk:
+    return chunk({"content": "Hi"}, logprobs=logprobs)
+
+
+def _made(name: str, given: Json, made: Json) -> Example:
+    return Example.of_event(name, _said(given), _said(made))
+
+
+_WHOLE = _of(_TOKEN, top_logprobs=[])
+_MADE = _of(_WITH_BYTES, top_logprobs=[])
 
 
 # Log probabilities in the form of the old completions API, or incomplete.
@@ -28,62 +42,19 @@ class LogprobsIncomplete(ChoiceFix):
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
     examples = (
-        Example.of_event(
-            "no alternatives",
-            chunk(_HI, logprobs={"content": [_TOKEN]}),
-            chunk(_HI, logprobs=_COMPLETE),
-        ),
-        Example.of_event(
-            "old form", chunk(_HI, logprobs=_OLD), chunk(_HI, logprobs=_MADE)
-        ),
-        Example.of_event(
+        _made("no alternatives", _of(_TOKEN), _WHOLE),
+        _made("old form", _OLD, _MADE),
+        _made(
             "old form with alternatives",
-            chunk(_HI, logprobs=_MORE),
-            chunk(
-                _HI,
-                logprobs={
-                    "content": [
-                        {**_TOKEN, **_BYTES, "top_logprobs": [{**_TOKEN, **_BYTES}]}
-                    ]
-                },
-            ),
+            {**_OLD, "top_logprobs": [{"Hi": -1}]},
+            _of(_WITH_BYTES, top_logprobs=[_WITH_BYTES]),
         ),
-        Example.of_event(
-            "bytes in base64",
-            chunk(
-                _HI,
-                logprobs={"content": [{**_TOKEN, "bytes": "SGk=", "top_logprobs": []}]},
-            ),
-            chunk(_HI, logprobs=_MADE),
-        ),
-        Example.of_event(
-            "no figure",
-            chunk(
-                _HI,
-                logprobs={"content": [{"token": "", "bytes": [], "top_logprobs": []}]},
-            ),
-            chunk(
-                _HI,
-                logprobs={
-                    "content": [
-                        {
-                            "token": "",
-                            "bytes": [],
-                            "top_logprobs": [],
-                            "logprob": UNLIKELY,
-                        }
-                    ]
-                },
-            ),
-        ),
-        Example.of_event(
-            "a list", chunk(_HI, logprobs=[_TOKEN]), chunk(_HI, logprobs=_COMPLETE)
-        ),
-        Example.of_event(
-            "a number", chunk(_HI, logprobs=-1), chunk(_HI, logprobs=_MADE)
-        ),
-        Example("no object", [chunk(_HI, logprobs=[])], [chunk(_HI, logprobs=None)]),
-        Example.untouched("whole", [chunk(_HI, logprobs=_COMPLETE)]),
+        _made("bytes in base64", _of(_TOKEN, bytes="SGk=", top_logprobs=[]), _MADE),
+        _made("no figure", _of(_NO_FIGURE), _of(_NO_FIGURE, logprob=UNLIKELY)),
+        _made("a list", [_TOKEN], _WHOLE),
+        _made("a number", -1, _MADE),
+        Example("no object", [_said([])], [_said(None)]),
+        Example.untouched("whole", [_said(_WHOLE)]),
     )
 
     def choice(self, choice: Chunk) -> bool:

@@ -121,8 +121,12 @@ def _kind(key: str) -> str:
     return brief(_THOUGHT.sub("", key))
 
 
-_BARE = {"index": 0, "finish_reason": "content_filter"}
 _NONE = {"role": "assistant", "content": ""}
+
+
+def _filtered(**more: Json) -> Chunk:
+    choice = {"index": 0, "finish_reason": "content_filter", **more}
+    return completion(HI, choices=[choice])
 
 
 # No `message` in a choice of a body, or a `delta` in its place.
@@ -138,26 +142,12 @@ class MessageMissing(Fix):
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
     examples = (
+        Example.of_body("filtered", _filtered(), _filtered(message=_NONE)),
+        Example.of_body("delta", _filtered(delta=HI), _filtered(message=HI)),
         Example.of_body(
-            "filtered",
-            completion(HI, choices=[_BARE]),
-            completion(HI, choices=[{**_BARE, "message": _NONE}]),
+            "both", _filtered(message=HI, delta=_NONE), _filtered(message=HI)
         ),
-        Example.of_body(
-            "delta",
-            completion(HI, choices=[{**_BARE, "delta": HI}]),
-            completion(HI, choices=[{**_BARE, "message": HI}]),
-        ),
-        Example.of_body(
-            "both",
-            completion(HI, choices=[{**_BARE, "message": HI, "delta": _NONE}]),
-            completion(HI, choices=[{**_BARE, "message": HI}]),
-        ),
-        Example.of_body(
-            "text alone",
-            completion(HI, choices=[{**_BARE, "delta": "Hi"}]),
-            completion(HI, choices=[{**_BARE, "message": HI}]),
-        ),
+        Example.of_body("text alone", _filtered(delta="Hi"), _filtered(message=HI)),
         Example.untouched("there", [BODY], kind="body"),
     )
 

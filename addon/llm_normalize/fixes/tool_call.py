@@ -109,6 +109,7 @@ class ToolCallsNull(PartFix):
 
 _OPENING = without(head(), "function")
 _INNER = {"name": "f", "arguments": "{}"}
+_NO_TEXT = {"role": "assistant", "content": ""}
 _FLAT = {**_OPENING, **_INNER}
 _RIGHT = {**_OPENING, "function": _INNER}
 
@@ -132,8 +133,8 @@ class ToolCallFlat(PartFix):
         Example("no list", [chunk({"tool_calls": _RIGHT})], [calling(_RIGHT)]),
         Example.of_message(
             "body",
-            {"role": "assistant", "content": "", "tool_calls": [_FLAT]},
-            {"role": "assistant", "content": "", "tool_calls": [_RIGHT]},
+            {**_NO_TEXT, "tool_calls": [_FLAT]},
+            {**_NO_TEXT, "tool_calls": [_RIGHT]},
         ),
         Example.untouched("right", [calling(_RIGHT)]),
         Example.untouched(

@@ -142,6 +142,8 @@ def _convert(counts: Chunk, keys: Iterable[str], own: tuple[str, ...]) -> bool:
 
 _SOME = {"prompt_tokens": 3, "completion_tokens": 2}
 _OTHER = {"input_tokens": 3, "output_tokens": 2}
+_TOTAL = {"total_tokens": 5}
+_COMPLETED = {**_TOTAL, "prompt_tokens": 0, "completion_tokens": 0}
 
 
 # Usage without one of its three counts.
@@ -166,11 +168,8 @@ class UsagePartial(Fix):
         ),
         Example.of_body(
             "total alone",
-            completion(HI, usage={"total_tokens": 5}),
-            completion(
-                HI,
-                usage={"total_tokens": 5, "prompt_tokens": 0, "completion_tokens": 0},
-            ),
+            completion(HI, usage=_TOTAL),
+            completion(HI, usage=_COMPLETED),
         ),
         Example.untouched("whole", [TEXT, _end(USAGE), DONE]),
     )

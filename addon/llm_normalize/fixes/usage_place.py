@@ -18,6 +18,7 @@ from ..repair.fix import (
 )
 from ..repair.look import Finding
 
+_CHOICE = {**BODY["choices"][0], "usage": USAGE}
 _FINISH = {**STOP, "usage": USAGE}
 _NULL = {**TEXT, "usage": None}
 _EARLY = {**TEXT, "usage": USAGE}
@@ -42,14 +43,7 @@ class UsageInChoice(Fix):
             [TEXT, chunk({}, finish="stop", choice={"usage": USAGE}), DONE],
             [TEXT, _FINISH, DONE],
         ),
-        Example.of_body(
-            "body",
-            {
-                **without(BODY, "usage"),
-                "choices": [{**BODY["choices"][0], "usage": USAGE}],
-            },
-            BODY,
-        ),
+        Example.of_body("body", {**without(BODY, "usage"), "choices": [_CHOICE]}, BODY),
         Example.untouched("there", [TEXT, _FINISH, DONE]),
     )
 
