@@ -63,9 +63,7 @@ class DoneForeign(NativeFix):
     providers = ("vLLM", "TensorRT-LLM", "gateways")
     sources = ("https://github.com/praxis-proxy/ai/issues/935",)
     examples = (
-        MessagesExample(
-            "behind it", [start(), end(), STOP, _DONE], [start(), end(), STOP]
-        ),
+        MessagesExample.begun("behind it", [end(), STOP, _DONE], [end(), STOP]),
         MessagesExample.untouched("none", [start(), end(), STOP]),
     )
 

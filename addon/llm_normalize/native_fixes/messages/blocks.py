@@ -37,10 +37,10 @@ class BlockStartRepeated(NativeFix):
     providers = ("gateways",)
     sources = ("https://github.com/danielalves96/claude-code-provider-gateway/pull/2",)
     examples = (
-        MessagesExample(
+        MessagesExample.begun(
             "of a call",
-            [start(), block("tool_use"), block("tool_use"), *_INPUT],
-            [start(), block("tool_use"), *_INPUT],
+            [block("tool_use"), block("tool_use"), *_INPUT],
+            [block("tool_use"), *_INPUT],
         ),
         MessagesExample.untouched("once", [start(), block("tool_use"), *_INPUT]),
     )
@@ -108,15 +108,11 @@ class BlockIndexWrong(NativeFix):
         "https://github.com/vercel/ai/pull/11771",
     )
     examples = (
-        MessagesExample(
-            "with a gap",
-            [start(), *_text(0), *_text(2)],
-            [start(), *_text(0), *_text(1)],
+        MessagesExample.begun(
+            "with a gap", [*_text(0), *_text(2)], [*_text(0), *_text(1)]
         ),
-        MessagesExample(
-            "all the same",
-            [start(), *_text(0), *_text(0)],
-            [start(), *_text(0), *_text(1)],
+        MessagesExample.begun(
+            "all the same", [*_text(0), *_text(0)], [*_text(0), *_text(1)]
         ),
         MessagesExample.untouched("in order", [start(), *_text(0), *_text(1)]),
     )
@@ -139,10 +135,10 @@ class BlockInterleaved(NativeFix):
     providers = ("LiteLLM", "gateways of chat")
     sources = ("https://github.com/danielalves96/claude-code-provider-gateway/pull/2",)
     examples = (
-        MessagesExample(
+        MessagesExample.begun(
             "two calls",
-            [start(), *_FIRST[:2], *_SECOND, _FIRST[2], stop(), stop(1)],
-            [start(), *_FIRST, stop(), *_SECOND, stop(1)],
+            [*_FIRST[:2], *_SECOND, _FIRST[2], stop(), stop(1)],
+            [*_FIRST, stop(), *_SECOND, stop(1)],
         ),
         MessagesExample.untouched(
             "one by one", [start(), *_FIRST, stop(), *_SECOND, stop(1)]
@@ -168,9 +164,7 @@ class BlockFieldsMissing(NativeFix):
     )
     examples = (
         MessagesExample("of a call", [start(), _BARE], [start(), block("tool_use")]),
-        MessagesExample(
-            "null", [start(), block("text", text=None)], [start(), block("text")]
-        ),
+        MessagesExample.begun("null", [block("text", text=None)], [block("text")]),
         MessagesExample.untouched("complete", [start(), block("thinking")]),
     )
 
@@ -185,21 +179,15 @@ class TextInStart(NativeFix):
     providers = ("gateways that replay whole messages",)
     sources = ("https://platform.claude.com/docs/en/build-with-claude/streaming",)
     examples = (
-        MessagesExample(
+        MessagesExample.begun(
             "of text",
-            [start(), block("text", text="Hi"), stop()],
-            [start(), block("text"), delta("text_delta", "Hi"), stop()],
+            [block("text", text="Hi"), stop()],
+            [block("text"), delta("text_delta", "Hi"), stop()],
         ),
-        MessagesExample(
+        MessagesExample.begun(
             "signed thoughts",
+            [block("thinking", signature="s"), delta("thinking_delta", "a"), stop()],
             [
-                start(),
-                block("thinking", signature="s"),
-                delta("thinking_delta", "a"),
-                stop(),
-            ],
-            [
-                start(),
                 block("thinking"),
                 delta("thinking_delta", "a"),
                 delta("signature_delta", "s"),
@@ -256,15 +244,11 @@ class ToolInputInStart(NativeFix):
         "https://github.com/Yeachan-Heo/gajae-code/pull/1895",
     )
     examples = (
-        MessagesExample(
-            "whole",
-            [start(), _FULL, stop()],
-            [start(), block("tool_use"), _DELTA, stop()],
+        MessagesExample.begun(
+            "whole", [_FULL, stop()], [block("tool_use"), _DELTA, stop()]
         ),
-        MessagesExample(
-            "twice",
-            [start(), _FULL, _DELTA, stop()],
-            [start(), block("tool_use"), _DELTA, stop()],
+        MessagesExample.begun(
+            "twice", [_FULL, _DELTA, stop()], [block("tool_use"), _DELTA, stop()]
         ),
         MessagesExample("a body", [_SPELLED], [_BODY], is_body=True),
         MessagesExample.untouched(
@@ -297,15 +281,15 @@ class ToolIdForeign(NativeFix):
         "https://github.com/router-for-me/CLIProxyAPI/issues/1872",
     )
     examples = (
-        MessagesExample(
+        MessagesExample.begun(
             "other letters",
-            [start(), block("tool_use", id="functions.f:0")],
-            [start(), block("tool_use", id=_PACKED)],
+            [block("tool_use", id="functions.f:0")],
+            [block("tool_use", id=_PACKED)],
         ),
-        MessagesExample(
+        MessagesExample.begun(
             "of an earlier call",
-            [start(), block("tool_use", id="a")],
-            [start(), block("tool_use", id="a-2")],
+            [block("tool_use", id="a")],
+            [block("tool_use", id="a-2")],
             request=_TALK,
         ),
         MessagesExample(

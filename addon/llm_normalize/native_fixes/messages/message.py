@@ -49,10 +49,10 @@ class MessageStartRepeated(NativeFix):
     providers = ("LiteLLM",)
     sources = ("https://github.com/BerriAI/litellm/pull/33859",)
     examples = (
-        MessagesExample(
+        MessagesExample.begun(
             "twice",
-            [start(), start(), block("text"), delta("text_delta", "Hi")],
             [start(), block("text"), delta("text_delta", "Hi")],
+            [block("text"), delta("text_delta", "Hi")],
         ),
         MessagesExample.untouched("once", [start(), block("text")]),
     )
@@ -177,30 +177,28 @@ class StopReasonForeign(NativeFix):
         "https://github.com/anthropics/anthropic-sdk-python/issues/1940",
     )
     examples = (
-        MessagesExample(
-            "of chat", [start(), end("length")], [start(), end("max_tokens")]
-        ),
+        MessagesExample.begun("of chat", [end("length")], [end("max_tokens")]),
         MessagesExample(
             "with a call", [*_CALL, end("end_turn")], [*_CALL, end("tool_use")]
         ),
         MessagesExample(
             "within a call", [*_CUT, end("tool_use")], [*_CUT, end("max_tokens")]
         ),
-        MessagesExample(
+        MessagesExample.begun(
             "of a stop sequence",
-            [start(), end(delta=_by("end_turn", "END"))],
-            [start(), end(delta=_by("stop_sequence", "END"))],
+            [end(delta=_by("end_turn", "END"))],
+            [end(delta=_by("stop_sequence", "END"))],
             request=_STOPS,
         ),
-        MessagesExample(
+        MessagesExample.begun(
             "without its sequence",
-            [start(), end(delta={"stop_reason": "end_turn"})],
-            [start(), end(delta=_by("end_turn", None))],
+            [end(delta={"stop_reason": "end_turn"})],
+            [end(delta=_by("end_turn", None))],
         ),
-        MessagesExample(
+        MessagesExample.begun(
             "of a further end",
-            [start(), end("max_tokens"), _FURTHER],
-            [start(), end("max_tokens"), end("max_tokens")],
+            [end("max_tokens"), _FURTHER],
+            [end("max_tokens"), end("max_tokens")],
         ),
         MessagesExample(
             "a body", [message(stop_reason="stop")], [message()], is_body=True
@@ -230,10 +228,10 @@ class MessageDeltaMissing(NativeFix):
     providers = ("gateways", "AIClient2API")
     sources = ("https://github.com/praxis-proxy/ai/issues/935",)
     examples = (
-        MessagesExample(
+        MessagesExample.begun(
             "of a call",
-            [start(), *_CALLED, STOP],
-            [start(), *_CALLED, end("tool_use", usage=_COUNTED), STOP],
+            [*_CALLED, STOP],
+            [*_CALLED, end("tool_use", usage=_COUNTED), STOP],
         ),
         MessagesExample.untouched("there", [start(), *_CALLED, end("tool_use"), STOP]),
         MessagesExample.untouched("broken off", [start(), *_CALLED], ended=False),
@@ -301,10 +299,8 @@ class MessageErrorForeign(NativeFix):
         "https://github.com/theopenco/llmgateway/pull/2271",
     )
     examples = (
-        MessagesExample(
-            "of chat",
-            [start(), {"type": "error", "error": _CHAT_ERROR}],
-            [start(), _BUSY],
+        MessagesExample.begun(
+            "of chat", [{"type": "error", "error": _CHAT_ERROR}], [_BUSY]
         ),
         MessagesExample("flat", [_FLAT], [_OWN]),
         MessagesExample("of another type", [_UPSTREAM], [_OWN]),
