@@ -218,7 +218,7 @@ class EventRepair:
         is_alone = found & Finding.GOES_ON and not found & ~Finding.TEXT_ALONE
         if is_alone and self.machine.lets_pass(outgoing):
             if found & Finding.ARGUMENTS:
-                seen.note(chunk)  # a text changes nothing there
+                seen.note_arguments(chunk)
             else:
                 seen.note_text(chunk)
             self._sender.send(outgoing)
