@@ -141,7 +141,10 @@ class EventRepair:
             if each.may_be_noise:
                 self._hold_words(record, each)
             else:
-                self._framed(record, each, each.encode())
+                raw = each.encode()
+                outcome = self._framed(record, each, raw)
+                if outcome is not Outcome.UNDERSTOOD:
+                    self._pass(record, raw, outcome, each.data or b"")
             if each.is_hole:
                 self._seen.lose()
         return made is not None
