@@ -9,7 +9,8 @@ This is the only place that justifies the order; a fix knows nothing of the othe
    plain words, else a bare newline.
 2. Shape: choices with an index and a delta, which all later fixes expect, and no error
    among them. A message is recorded, to be compared with the next one, before it becomes
-   chunks. Usage is moved to the top level before a chunk without choices is judged.
+   chunks. Usage is moved to the top level, and its counts are read, before a chunk
+   without choices is judged.
 3. The envelope, after irrelevant chunks have been dropped: the values of the first chunk
    apply to all. A time is converted before it counts as missing.
 4. Deltas: roles, then empty fields, because later fixes check whether a delta has
@@ -59,8 +60,8 @@ blank-line-missing error-as-words data-unreadable
 # shape
 choices-enveloped choices-flat choices-missing delta-list element-null
 error-with-choices choice-split choice-index-missing choice-text message-in-stream
-body-in-stream message-missing delta-missing usage-in-choice usage-elsewhere usage-empty
-choices-empty
+body-in-stream message-missing delta-missing usage-in-choice usage-elsewhere
+usage-mistyped usage-empty choices-empty
 # envelope
 id-missing object-wrong created-not-seconds created-missing model-mapped model-missing
 envelope-changing service-tier-unknown system-fingerprint-not-text
@@ -78,7 +79,7 @@ tool-call-arguments-blank tool-call-arguments-repeated content-null tool-call-id
 tool-call-head-incomplete tool-call-function-missing tool-call-whole
 function-call-repeated finish-stop-with-calls
 # usage
-usage-mistyped usage-partial usage-figure-null logprobs-incomplete annotation-foreign
+usage-partial usage-figure-null logprobs-incomplete annotation-foreign
 # what a repair leaves behind
 field-null field-unknown content-missing event-empty
 # by the machine

@@ -24,51 +24,6 @@ def _end(usage: Chunk) -> Chunk:
     return chunk({}, finish="stop", usage=usage)
 
 
-# `usage: {}`, or usage that is not an object.
-class UsageEmpty(Fix):
-    """Send null if usage was asked for, else no key."""
-
-    name = "usage-empty"
-    changes = "`usage: {}`, or no object -> `null` if asked for, else removed"
-    why = "Zed takes the whole chunk for one of no known kind."
-    providers = ("MiniMax", "gateways")
-    handles = Finding.ODD_USAGE
-    sources = (
-        "https://github.com/zed-industries/zed/issues/42893",
-        "https://github.com/zed-industries/zed/issues/43613",
-    )
-    examples = (
-        Example.of_event("empty", {**TEXT, "usage": {}}, TEXT),
-        Example.of_event(
-            "asked for",
-            {**TEXT, "usage": {}},
-            {**TEXT, "usage": None},
-            asked=USAGE_ASKED,
-        ),
-        Example("nulls", [{**TEXT, "usage": {"total_tokens": None}}], [TEXT]),
-        Example.of_body("body", completion(HI, usage={}), completion(HI, usage=None)),
-        Example.untouched("null", [{**TEXT, "usage": None}]),
-        Example.untouched("figures", [_end(USAGE)]),
-    )
-
-    def edit(self, chunk: Chunk) -> bool:
-        """Drop it."""
-        if not self.body(chunk):
-            return False
-        if not self.asked.usage:
-            del chunk["usage"]
-        return True
-
-    def body(self, body: Chunk) -> bool:
-        """Set null, which is missing usage in a body."""
-        usage = body.get("usage")
-        figures = usage.values() if isinstance(usage, dict) else ()
-        if usage is None or any(each is not None for each in figures):
-            return False
-        body["usage"] = None
-        return True
-
-
 _WORDS = {**USAGE, "prompt_tokens": "3"}
 _KINDS = ("prompt", "completion", "total", "input", "output")
 _COUNTS = tuple(f"{kind}_tokens" for kind in _KINDS)
@@ -120,8 +75,6 @@ class UsageMistyped(Fix):
             elif details is not None:
                 usage[key] = None
                 changed = True
-        if changed and all(each is None for each in usage.values()):
-            chunk["usage"] = None  # there never was a figure in it
         return changed
 
     body = edit
@@ -138,6 +91,51 @@ def _convert(counts: Chunk, keys: Iterable[str], own: tuple[str, ...]) -> bool:
             counts[key] = made
             changed = True
     return changed
+
+
+# `usage: {}`, or usage that is not an object.
+class UsageEmpty(Fix):
+    """Send null if usage was asked for, else no key."""
+
+    name = "usage-empty"
+    changes = "`usage: {}`, or no object -> `null` if asked for, else removed"
+    why = "Zed takes the whole chunk for one of no known kind."
+    providers = ("MiniMax", "gateways")
+    handles = Finding.ODD_USAGE
+    sources = (
+        "https://github.com/zed-industries/zed/issues/42893",
+        "https://github.com/zed-industries/zed/issues/43613",
+    )
+    examples = (
+        Example.of_event("empty", {**TEXT, "usage": {}}, TEXT),
+        Example.of_event(
+            "asked for",
+            {**TEXT, "usage": {}},
+            {**TEXT, "usage": None},
+            asked=USAGE_ASKED,
+        ),
+        Example("nulls", [{**TEXT, "usage": {"total_tokens": None}}], [TEXT]),
+        Example.of_body("body", completion(HI, usage={}), completion(HI, usage=None)),
+        Example.untouched("null", [{**TEXT, "usage": None}]),
+        Example.untouched("figures", [_end(USAGE)]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Drop it."""
+        if not self.body(chunk):
+            return False
+        if not self.asked.usage:
+            del chunk["usage"]
+        return True
+
+    def body(self, body: Chunk) -> bool:
+        """Set null, which is missing usage in a body."""
+        usage = body.get("usage")
+        figures = usage.values() if isinstance(usage, dict) else ()
+        if usage is None or any(each is not None for each in figures):
+            return False
+        body["usage"] = None
+        return True
 
 
 _SOME = {"prompt_tokens": 3, "completion_tokens": 2}
