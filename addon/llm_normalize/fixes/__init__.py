@@ -1,5 +1,6 @@
 """All fixes, in the order in which they act on an event.
 
+A module has the fixes of one field, such as `role`, or of one subject, such as `lines`.
 This is the only place that justifies the order; a fix knows nothing of the others.
 
 1. Framing comes first: an event that is not framed as data cannot be read. Data loses the
