@@ -38,7 +38,7 @@ from llm_normalize.repair.fix import (
 from llm_normalize.routing.hosts import Hosts
 from llm_normalize.routing.known_providers import HOSTS
 from llm_normalize.routing.known_providers import PROVIDERS as KNOWN
-from llm_normalize.text.loopback import is_loopback
+from llm_normalize.text.network_address import is_loopback
 from support import Break, Part, Script, body_script
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -36,7 +36,7 @@ TOOL = tuple(
         "routing/known_providers",
         "text/command_line",
         "text/console",
-        "text/loopback",
+        "text/network_address",
         "text/printable",
     )
 )

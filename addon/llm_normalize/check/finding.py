@@ -12,10 +12,9 @@ from typing import TextIO
 from ..desktop.machine import Machine
 from ..desktop.trust import authority
 from ..home import trust_advice
-from ..text.authority import address
 from ..text.command_line import command_line
 from ..text.console import styled
-from ..text.loopback import is_loopback
+from ..text.network_address import address, is_loopback
 from ..text.printable import brief
 
 DEFAULT = 8080  # mitmproxy's port

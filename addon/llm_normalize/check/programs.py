@@ -17,7 +17,7 @@ import certifi
 from ..desktop.machine import Machine
 from ..desktop.trust.certificate import read
 from ..home import ca_bundle
-from ..text.authority import address
+from ..text.network_address import address
 from ..text.printable import brief
 from .ca import Authority
 from .finding import Finding, Mark, Way, trusting, variable

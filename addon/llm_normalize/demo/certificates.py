@@ -8,7 +8,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from mitmproxy import certs
 
-from ..text.loopback import LOCAL
+from ..text.network_address import LOCAL
 
 _BITS = 2048
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..text.loopback import LOCAL
+from ..text.network_address import LOCAL
 from .certificates import make_ca, server_context
 
 HOST = LOCAL

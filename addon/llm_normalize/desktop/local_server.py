@@ -10,7 +10,7 @@ import re
 import socket
 from typing import Any, NamedTuple
 
-from ..text.loopback import LOCAL
+from ..text.network_address import LOCAL
 from ..text.printable import brief
 from . import processes
 from .processes import Listener

@@ -15,7 +15,7 @@ from mitmproxy import http
 from .. import __version__
 from ..exchange.message.request_facts import secrets_of
 from ..routing.key_echo import SEARCHED, without
-from ..text.loopback import is_loopback
+from ..text.network_address import is_loopback
 from ..text.printable import brief
 from ..wire.content_encoding import CorruptBodyError, Decoder, decoder_for
 from ..wire.json_text import dumps

@@ -35,7 +35,7 @@ from ..routing.keys import Secret
 from ..routing.own_address import LOOP, leads_to
 from ..routing.pace import Queues
 from ..routing.routes import Routes, is_reverse, shown
-from ..text.authority import PORTS, address
+from ..text.network_address import PORTS, address
 from . import PREFIX, ca_bundle, client_pages, metrics, pac, rendering
 from .own_host import is_foreign, is_local, is_own_port, names_proxy
 from .probe import HOST, PATTERN, Probe, serves

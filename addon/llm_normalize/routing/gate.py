@@ -11,7 +11,7 @@ from mitmproxy.proxy import mode_specs
 from ..chat.endpoint import is_chat_request
 from ..chat.errors.errors import wrapped
 from ..mitm.certificate_proof import is_proven
-from ..text.loopback import is_loopback
+from ..text.network_address import is_loopback
 from ..text.printable import brief
 from ..wire.json_text import dumps
 from . import cors

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..text.authority import address
+from ..text.network_address import address
 from .known_providers import HOSTS
 
 KNOWN = "known-providers"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from ...text.command_line import command_line
 from ...text.console import complain
-from ...text.port import add_port
+from ...text.network_address import add_port
 
 PROG = "llm-normalize exec"
 NOT_FOUND = 127

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from ...text.port import add_port
+from ...text.network_address import add_port
 
 PROG = "llm-normalize status"
 

@@ -13,7 +13,7 @@ from ...desktop.trust import authority
 from ...desktop.trust import status as trust_status
 from ...desktop.trust.authority import AuthorityError
 from ...home.trust_advice import CERTIFICATE
-from ...text.loopback import LOCAL
+from ...text.network_address import LOCAL
 from ...text.printable import brief
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from ...desktop import local_server, processes
 from ...desktop.trust import authority
 from ...records.file_lock import lock
-from ...text.loopback import LOCAL
+from ...text.network_address import LOCAL
 
 _PORT = re.compile(r"pairs-([0-9]{1,5})\b.*")
 
