@@ -6,8 +6,8 @@ from typing import cast
 
 from mitmproxy import command, exceptions, flow, http, types
 
+from .answer_settings import FixSelection
 from .commands import EVERY, capture_rows, fix_rows, one_fix, rerun_rows
-from .fix_selection import FixSelection
 from .options import Values
 from .records.statistics import Stats
 from .repair.fix import Fix

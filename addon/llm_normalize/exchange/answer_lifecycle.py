@@ -9,7 +9,7 @@ from http import HTTPStatus
 from mitmproxy import http
 
 from ..chat.chunks.growing_text import ProvedGrowth
-from ..mitm.disconnect import client_left, gateway_status
+from ..mitm.connection_errors import client_left, gateway_status
 from ..mitm.second_request import is_gone
 from ..records.record_line import Entry, TextPair
 from ..records.statistics import Stats

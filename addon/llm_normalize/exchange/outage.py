@@ -10,8 +10,7 @@ from mitmproxy import http
 from mitmproxy.flow import Error
 
 from ..mitm.client_stream import ClientStream
-from ..mitm.disconnect import gateway_status
-from ..mitm.failure_reason import failing, reason_of
+from ..mitm.connection_errors import failing, gateway_status, reason_of
 from ..routing.gate import refusal
 from ..routing.own_address import LOOP
 from ..routing.routes import is_reverse

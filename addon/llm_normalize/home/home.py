@@ -28,8 +28,7 @@ from ..mitm.asked_host import asked_place
 from ..mitm.flow_list import leave_out, web_page
 from ..mitm.proxy_server import ca_certificate, is_from_proxy
 from ..records.statistics import Stats, is_error
-from ..routing.gate import is_asked, is_list, refusal
-from ..routing.gate_token import is_let_in
+from ..routing.gate import is_asked, is_let_in, is_list, refusal
 from ..routing.hosts import Hosts
 from ..routing.keys import Secret
 from ..routing.own_address import LOOP, leads_to

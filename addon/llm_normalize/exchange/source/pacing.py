@@ -2,10 +2,12 @@
 
 It is the last thing before a request is sent. `normalize_pace` says how many a host takes,
 and `normalize_begin` when a stream begins whose provider has sent nothing, not even headers.
+A client then knows that its request is taken, and waits on. The status is 200 whatever the
+provider says later: an error arrives as an event.
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from mitmproxy import http
@@ -16,12 +18,19 @@ from ...routing.gate import refusal
 from ...routing.pace import Queues, Slot
 from ...routing.rate_limit_headers import pause_of
 from ..delivery.answer_streams import AnswerStreams
-from ..delivery.early_headers import Grant, keep_waiting, may_begin
-from ..request.adapted_request import credential_of
+from ..message.response_headers import frame
+from ..request.adapted_request import body_of, credential_of
 from ..state.exchange import Exchange
 from ..state.settings import Settings
 
 _RELOADED = "The proxy was reloaded while this request waited; send it again."
+
+
+_NEWLINE = b"\n"
+
+
+type Grant = Callable[[http.HTTPFlow, http.Response], None]
+"""Lets a web page read a response, if its origin is allowed."""
 
 
 @dataclass(slots=True)
@@ -121,3 +130,40 @@ class Pacing:
 def _is_over(flow: http.HTTPFlow) -> bool:
     """Tell whether nobody waits for an answer: the client has left, or a user killed it."""
     return flow.error is not None or is_gone(flow)
+
+
+def may_begin(exchange: Exchange) -> bool:
+    """Tell whether the answer of an exchange, not sent yet, is a stream that may begin."""
+    body = body_of(exchange.flow.request) if exchange.is_chat else None
+    return body is not None and body.get("stream") is True
+
+
+def _headers(exchange: Exchange, grant: Grant) -> http.Response:
+    flow = exchange.flow
+    made = http.Response.make(200, b"", {"content-type": "text/event-stream"})
+    made.http_version = flow.request.http_version
+    frame(flow.request, made)
+    grant(flow, made)
+    return made
+
+
+async def keep_waiting(
+    exchange: Exchange, streams: AnswerStreams, grant: Grant
+) -> None:
+    """Begin the stream of an exchange, or send it a newline if it has begun. Never raises.
+
+    Args:
+        exchange: The exchange, whose request asks for a stream: see `may_begin`.
+        streams: Find its client.
+        grant: Called with the headers, for the origin of a web page.
+    """
+    client = streams.client_of(exchange)
+    if client is None:
+        return
+    try:
+        if exchange.has_begun:
+            await client.send_early(_NEWLINE)
+        else:
+            exchange.has_begun = await client.begin_early(_headers(exchange, grant))
+    except Exception:  # noqa: BLE001 - of mitmproxy's inner parts one may be gone
+        streams.cannot_send()

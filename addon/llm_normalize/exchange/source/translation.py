@@ -33,9 +33,8 @@ from ...wire.json_text import dumps
 from ..message.message_body import content_of, put_content, request_body
 from ..message.request_facts import named_host, place_of
 from ..request.adapted_request import Adapted, address_mark
-from ..request.input_at_chat import chat_of
 from ..request.native_answer import is_owners
-from ..request.translated_request import TranslatedRequest
+from ..request.translated_request import TranslatedRequest, chat_of
 from ..state.exchange import Exchange
 
 logger = logging.getLogger(__name__)

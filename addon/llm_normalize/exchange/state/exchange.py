@@ -15,7 +15,7 @@ from mitmproxy import http
 from ...protocols import Endpoint
 from ...request.adaptation import CHAT, TRANSLATED
 from ...routing.gate import is_asked
-from ...routing.key_on_request import GuardedKey
+from ...routing.key_headers import GuardedKey
 from ...routing.pace import Slot
 from ...routing.routes import Routed
 from ..request.adapted_request import Adapted, client_of

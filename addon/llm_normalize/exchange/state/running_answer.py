@@ -12,7 +12,7 @@ from ...chat.chunks.growing_text import Growth, ProvedGrowth
 from ...chat.state.said_answer import SaidAnswer
 from ...chat.state.stream_state import Asked
 from ...mitm.client_stream import slow_down
-from ...mitm.disconnect import break_off, client_left, gateway_status
+from ...mitm.connection_errors import break_off, client_left, gateway_status
 from ...mitm.flow_list import annotate, show_anew
 from ...mitm.second_request import ArrivingBody, Reply, replace_response
 from ...protocols import Endpoint

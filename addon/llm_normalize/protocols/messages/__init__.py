@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import override
 
 from ...wire.json_text import Json
-from ..call_ids import CallIds
-from ..figures import Figures
+from ..calls import CallIds
 from ..json_values import as_list
 from ..protocol import (
     NONE,
@@ -15,7 +14,7 @@ from ..protocol import (
     JsonObject,
     make_id,
 )
-from ..token_count import tokens_in
+from ..token_count import Figures, tokens_in
 from .answer_form import Asked
 from .errors import LAST_RESORT, error_body, is_error
 from .model_list import model_list

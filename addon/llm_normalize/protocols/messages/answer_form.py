@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...wire.json_text import Json
-from ..call_ids import CallIds
-from ..figures import Counts, Figures
+from ..calls import CallIds
 from ..json_values import as_object, as_string, objects_in
 from ..protocol import JsonObject
+from ..token_count import Counts, Figures
 from ..tool_names import ToolNames
 from .tool_ids import plain
 

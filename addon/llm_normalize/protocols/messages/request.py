@@ -8,8 +8,7 @@ from ..json_values import as_object
 from ..protocol import JsonObject, UntranslatableError
 from ..template import WITHOUT_THOUGHTS, continued
 from ..tool_names import ToolNames
-from .content import blocks_of, parts_of
-from .dropped import Dropped
+from .content import Dropped, blocks_of, parts_of
 from .errors import THREAD_NOT_FOUND
 from .tools import put_tools
 from .turns import Conversation

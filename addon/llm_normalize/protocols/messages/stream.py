@@ -8,8 +8,6 @@ from typing import override
 
 from ...wire.json_text import Json
 from ..blank_text import BlankText
-from ..chunk_of_body import chunk_of
-from ..failed_answer import failure_in
 from ..json_values import as_object, as_string, objects_in
 from ..object_end import ObjectEnd
 from ..protocol import (
@@ -20,6 +18,7 @@ from ..protocol import (
     ServerEvent,
     UntranslatableError,
 )
+from ..whole_answer import chunk_of, failure_in
 from .answer_form import (
     SIGNATURE,
     Asked,

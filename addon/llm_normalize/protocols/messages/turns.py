@@ -16,12 +16,11 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from ...wire.json_text import Json
-from ..call_arguments import spelled
+from ..calls import spelled
 from ..json_values import as_string
 from ..protocol import NO_NAME, NO_OUTPUT, JsonObject, UntranslatableError
 from ..tool_names import ToolNames
-from .content import blocks_of, joined, parts_of
-from .dropped import Dropped
+from .content import Dropped, blocks_of, joined, parts_of
 from .tool_ids import original
 from .tools import CHANGES
 

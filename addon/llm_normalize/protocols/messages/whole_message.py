@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from ..call_arguments import arguments_in
+from ..calls import arguments_in
 from ..json_values import as_object, as_string
 from ..protocol import JsonObject
 from .native.parts import INPUT, WORDS

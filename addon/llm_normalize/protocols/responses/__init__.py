@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from ..call_ids import CallIds
-from ..figures import Figures
+from ..calls import CallIds
 from ..json_values import as_object, as_string
 from ..protocol import (
     NONE,
@@ -13,7 +12,7 @@ from ..protocol import (
     JsonObject,
     make_id,
 )
-from ..token_count import tokens_in
+from ..token_count import Figures, tokens_in
 from .compaction import PATH, CompactionAnswer, retained
 from .native.response import TERMINAL
 from .request import RequestTranslation

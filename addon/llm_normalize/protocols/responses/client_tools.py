@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...wire.json_text import Json
-from ..call_arguments import INVALID
+from ..calls import INVALID
 from ..json_values import as_list, as_object, as_string, objects_in
 from ..protocol import JsonObject
 

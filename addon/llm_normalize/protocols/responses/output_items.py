@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import ClassVar, override
 
 from ...wire.json_text import Json
-from ..call_arguments import arguments_in
+from ..calls import arguments_in
 from ..object_end import ObjectEnd
 from ..protocol import JsonObject, ServerEvent
 from ..tool_names import Tool

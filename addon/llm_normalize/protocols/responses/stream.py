@@ -5,10 +5,7 @@ from dataclasses import dataclass
 
 from ...wire.json_text import Json
 from ..blank_text import BlankText
-from ..call_ids import CallIds
-from ..chunk_of_body import chunk_of
-from ..failed_answer import failure_in
-from ..figures import Figures
+from ..calls import CallIds
 from ..json_values import as_string
 from ..protocol import (
     CALL,
@@ -18,7 +15,9 @@ from ..protocol import (
     ServerEvent,
     StoredItems,
 )
+from ..token_count import Figures
 from ..tool_names import ToolNames
+from ..whole_answer import chunk_of, failure_in
 from .output_items import (
     COMPLETED,
     IN_PROGRESS,

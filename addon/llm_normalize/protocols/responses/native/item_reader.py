@@ -7,7 +7,7 @@ from ...json_values import as_list, as_object, as_string, objects_in
 from ...native_reader import NativeAsked
 from ...protocol import JsonObject, make_id
 from ..output_items import COMPLETED, INCOMPLETE, Atom, Call
-from .declared_tools import DeclaredTools
+from ..tools import DeclaredTools
 from .event_names import CALLS
 from .event_reader import EventReader
 from .form import fitted, parted
