@@ -2,10 +2,10 @@ import argparse
 
 import pytest
 
-from llm_normalize.client.env import command as env
-from llm_normalize.client.exec import command as exec_
+from llm_normalize.client import env
+from llm_normalize.client import exec as exec_
 from llm_normalize.desktop.service import command as service
-from llm_normalize.setup.status import command as status
+from llm_normalize.setup import status
 from llm_normalize.text.network_address import port
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ...home import trust_advice
-from ...records.file_lock import lock
+from ...records.private_file import lock
 from ..machine import Machine
 from .authority import KEYS, AuthorityError, confdir_of, loose
 from .certificate import Certificate

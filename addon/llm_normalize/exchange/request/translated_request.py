@@ -24,7 +24,6 @@ from ...wire.json_text import dumps
 from ..message.message_body import content_of, put_content
 from .adapted_request import RequestEdit
 
-
 _NOT_CHAT = "request-not-chat"
 
 

@@ -17,8 +17,7 @@ from ..json_values import as_string
 from ..protocol import NO_NAME, NO_OUTPUT, JsonObject, UntranslatableError
 from .client_tools import CALLS, found_tools
 from .compaction import COMPACTED, TRIGGER, summary_in
-from .content import as_text, output_of, text_of, text_or_parts, words_of
-from .reasoning_text import reasoning_of
+from .content import as_text, output_of, reasoning_of, text_of, text_or_parts, words_of
 from .tools import INPUT, Tools
 
 _SEARCH, _FOUND = "tool_search_call", "tool_search_output"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from ...text.command_line import command_line
-from ...text.console import complain
-from ...text.network_address import add_port
+from ..text.command_line import command_line
+from ..text.console import complain
+from ..text.network_address import add_port
 
 PROG = "llm-normalize env"
 
