@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ..text.network_address import LOCAL
 from ..text.printable import brief
+from ..wire.json_text import as_list, as_object, as_string, objects_in
 from . import processes
 from .processes import Listener
 
@@ -42,7 +43,7 @@ class Answer(NamedTuple):
             value = json.loads(self.body)
         except ValueError:
             return {}
-        return value if isinstance(value, dict) else {}
+        return as_object(value)
 
 
 class Status(NamedTuple):
@@ -108,8 +109,6 @@ def status(host: str, port: int) -> Status | None:
     found = answer.json() if answer and answer.status == http.HTTPStatus.OK else {}
     if found.get("name") != NAME:
         return None
-    hosts = found.get("hosts")
-    named = hosts if isinstance(hosts, list) else []
     pid, probe = found.get("pid"), _text(found, "probe")
     return Status(
         version=_text(found, "version"),
@@ -117,7 +116,9 @@ def status(host: str, port: int) -> Status | None:
         confdir=_text(found, "confdir"),
         mode=_text(found, "mode"),
         opens=_text(found, "opens"),
-        hosts=tuple(brief(each) for each in named if isinstance(each, str)),
+        hosts=tuple(
+            brief(each) for each in as_list(found.get("hosts")) if isinstance(each, str)
+        ),
         ca_sha256=_text(found, "ca_sha256"),
         probe=probe if _PROBE.fullmatch(probe) else "",
         answers=_sum(found, "responses"),
@@ -135,12 +136,9 @@ def on_port(port: int, host: str = LOCAL) -> tuple[Listener | None, Status | Non
 
 
 def _text(found: dict[str, Any], name: str) -> str:
-    value = found.get(name)
-    return brief(value) if isinstance(value, str) else ""
+    return brief(as_string(found.get(name)))
 
 
 def _sum(found: dict[str, Any], name: str) -> int:
-    rows = found.get("counters")
-    counters = rows if isinstance(rows, list) else []
-    counts = (each.get(name) for each in counters if isinstance(each, dict))
+    counts = (each.get(name) for each in objects_in(found.get("counters")))
     return sum(each for each in counts if isinstance(each, int))

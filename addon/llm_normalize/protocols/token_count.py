@@ -11,8 +11,7 @@ conversation too early rather than too late. Attachments count by their size.
 
 from typing import NamedTuple
 
-from ..wire.json_text import Json, dumps, whole_number
-from .json_values import as_object, as_string
+from ..wire.json_text import Json, as_object, as_string, dumps, whole_number
 from .protocol import JsonObject
 
 _COUNTED = ("system", "messages", "tools", "tool_choice", "response_format")

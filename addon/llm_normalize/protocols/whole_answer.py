@@ -4,7 +4,7 @@ The repair puts an error beside what has been said, or a finish reason that says
 and form are those of an answer, so who reads no further takes it for one.
 """
 
-from .json_values import as_object, objects_in
+from ..wire.json_text import as_object, objects_in
 from .protocol import JsonObject
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from hashlib import blake2b
 
-from ..wire.json_text import Json
+from ..wire.json_text import Json, as_object, as_string, objects_in
 
 type Message = dict[str, Json]
 
@@ -35,22 +35,19 @@ def with_messages(body: dict[str, Json], make: Callable[[list[Json]], Json]) -> 
 
 def role_of(message: Json) -> str:
     """Return the role of a message; empty if it has none."""
-    role = message.get("role") if isinstance(message, dict) else None
-    return role if isinstance(role, str) else ""
+    return as_string(as_object(message).get("role"))
 
 
 def calls_of(message: Json) -> list[Message]:
     """Return the tool calls of a message."""
-    found = message.get("tool_calls") if isinstance(message, dict) else None
-    return [each for each in listed(found) if isinstance(each, dict)]
+    return objects_in(as_object(message).get("tool_calls"))
 
 
 def text_of(content: Json) -> str:
     """Return the text of a content, which may be parts."""
     if isinstance(content, list):
-        found = [each.get("text") for each in content if isinstance(each, dict)]
-        return "".join(each for each in found if isinstance(each, str))
-    return content if isinstance(content, str) else ""
+        return "".join(as_string(each.get("text")) for each in objects_in(content))
+    return as_string(content)
 
 
 def says_nothing(content: Json) -> bool:

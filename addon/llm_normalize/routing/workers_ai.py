@@ -15,7 +15,7 @@ from urllib.parse import quote
 from ..chat.chunks.chunk import Chunk, calls, function
 from ..chat.errors.errors import message_of, words_of
 from ..chat.request_body import read_request
-from ..wire.json_text import Json, Number, dumps, loads
+from ..wire.json_text import Json, Number, as_list, as_object, dumps, loads, objects_in
 
 PARAMETERS = frozenset((
     # both
@@ -113,7 +113,7 @@ def refusal_means_no_stream(status: int, body: bytes) -> bool:
         value = loads(body)
     except (ValueError, RecursionError):
         value = body.decode(errors="replace")
-    envelope = value if isinstance(value, dict) else {}
+    envelope = as_object(value)
     succeeded = envelope.get("success")
     if status < HTTPStatus.BAD_REQUEST and succeeded is not False:
         return succeeded is True and "result" in envelope and not envelope["result"]
@@ -184,15 +184,14 @@ def _tools(request: Chunk, fields: _Fields) -> None:
     """Give each function what the older models' schema requires."""
     path = "tools[].function."
     tools = request.get("tools")
-    for tool in tools if isinstance(tools, list) else ():
-        given = tool.get("function") if isinstance(tool, dict) else None
+    for tool in objects_in(tools):
+        given = tool.get("function")
         if not isinstance(given, dict):
             continue  # flat, which is native, or a custom one
         if not isinstance(given.get("description"), str):
             fields.put(given, path, "description", "")
-        described = given.get("parameters")
-        made = {"type": "object", "properties": {}}
-        made |= described if isinstance(described, dict) else {}
+        described = as_object(given.get("parameters"))
+        made = {"type": "object", "properties": {}, **described}
         fields.put(given, path, "parameters", made)
 
 
@@ -233,7 +232,7 @@ def _content(content: Json) -> Json:
     """Return *content*, of parts that are texts one text; others stay parts."""
     if content is None:
         return ""
-    parts = content if isinstance(content, list) else ()
+    parts = as_list(content)
     texts = [text for part in parts if (text := _text(part)) is not None]
     is_text = isinstance(content, list) and len(texts) == len(parts)
     return "\n".join(texts) if is_text else content

@@ -10,7 +10,7 @@ from ...request.adaptation import CHAT, Body, HostAdaptations
 from ...request.refusals.dropped_parameters import apply, ordered
 from ...request.refusals.learned_rejections import Key, Learned, mark_of
 from ...text.printable import brief
-from ...wire.json_text import dumps, value_in
+from ...wire.json_text import as_string, dumps, value_in
 from ..message.message_body import content_of, put_content
 from ..message.request_facts import named_host, place_of
 
@@ -128,9 +128,7 @@ def _read(text: bytes) -> Body | None:
 
 def key_of(request: http.Request, body: Body, client: bytes) -> Key:
     """Return under what it is remembered what a *request* of *client* may not have."""
-    model = body.get("model")
-    name = model if isinstance(model, str) else ""
-    return request.host, request.port, name, client
+    return request.host, request.port, as_string(body.get("model")), client
 
 
 def client_of(flow: http.HTTPFlow) -> bytes:

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import override
 
-from ...wire.json_text import Json
+from ...wire.json_text import Json, as_list
 from ..calls import CallIds
-from ..json_values import as_list
 from ..protocol import (
     NONE,
     ChatRequest,

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ...wire.json_text import Json
+from ...wire.json_text import Json, as_object, as_string, objects_in
 from ..calls import CallIds
-from ..json_values import as_object, as_string, objects_in
 from ..protocol import JsonObject
 from ..token_count import Counts, Figures
 from ..tool_names import ToolNames

@@ -3,8 +3,7 @@
 from collections.abc import Collection
 
 from ...text.placeholder import placeholder
-from ...wire.json_text import Json
-from ..json_values import as_object, as_string
+from ...wire.json_text import Json, as_object, as_string
 from ..protocol import JsonObject, UntranslatableError
 
 _KNOWN = {

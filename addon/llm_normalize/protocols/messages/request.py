@@ -3,8 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from ...wire.json_text import Json
-from ..json_values import as_object
+from ...wire.json_text import Json, as_object
 from ..protocol import JsonObject, UntranslatableError
 from ..template import WITHOUT_THOUGHTS, continued
 from ..tool_names import ToolNames

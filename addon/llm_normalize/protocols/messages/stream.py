@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import override
 
-from ...wire.json_text import Json
+from ...wire.json_text import Json, as_object, as_string, objects_in
 from ..blank_text import BlankText
-from ..json_values import as_object, as_string, objects_in
 from ..object_end import ObjectEnd
 from ..protocol import (
     CALL,

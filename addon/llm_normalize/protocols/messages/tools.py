@@ -7,8 +7,7 @@ get a description.
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from ...wire.json_text import Json
-from ..json_values import as_list, as_object, as_string
+from ...wire.json_text import Json, as_list, as_object, as_string
 from ..protocol import JsonObject, UntranslatableError
 from ..tool_names import ToolNames
 from .content import Dropped

@@ -15,9 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from ...wire.json_text import Json
+from ...wire.json_text import Json, as_string
 from ..calls import spelled
-from ..json_values import as_string
 from ..protocol import NO_NAME, NO_OUTPUT, JsonObject, UntranslatableError
 from ..tool_names import ToolNames
 from .content import Dropped, blocks_of, joined, parts_of

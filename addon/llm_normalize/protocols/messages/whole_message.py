@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
+from ...wire.json_text import as_object, as_string
 from ..calls import arguments_in
-from ..json_values import as_object, as_string
 from ..protocol import JsonObject
 from .native.parts import INPUT, WORDS
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
+from ...wire.json_text import as_object, as_string
 from ..calls import CallIds
-from ..json_values import as_object, as_string
 from ..protocol import (
     NONE,
     ChatRequest,

@@ -7,8 +7,7 @@ letters that survive any client, as thoughts are.
 
 from typing import override
 
-from ...wire.json_text import Json
-from ..json_values import as_list, as_object, as_string
+from ...wire.json_text import Json, as_list, as_object, as_string
 from ..protocol import JsonObject, ServerEvent, UntranslatableError
 from .content import packed, unpacked
 from .output_items import COMPLETED, Atom

@@ -3,8 +3,7 @@
 from base64 import b64decode, b64encode
 
 from ...text.placeholder import placeholder
-from ...wire.json_text import Json, dumps
-from ..json_values import as_list, as_object, as_string, objects_in
+from ...wire.json_text import Json, as_list, as_object, as_string, dumps, objects_in
 from ..protocol import JsonObject, UntranslatableError
 
 _TEXTS = ("input_text", "output_text", "text", "summary_text")

@@ -11,9 +11,8 @@ from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ...wire.json_text import Json
+from ...wire.json_text import Json, as_string
 from ..calls import spelled
-from ..json_values import as_string
 from ..protocol import NO_NAME, NO_OUTPUT, JsonObject, UntranslatableError
 from .client_tools import CALLS, found_tools
 from .compaction import COMPACTED, TRIGGER, summary_in

@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ...wire.json_text import Json
+from ...wire.json_text import Json, as_string
 from ..blank_text import BlankText
 from ..calls import CallIds
-from ..json_values import as_string
 from ..protocol import (
     CALL,
     UNFINISHED,

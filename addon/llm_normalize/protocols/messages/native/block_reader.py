@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import override
 
-from ....wire.json_text import Json
+from ....wire.json_text import Json, as_object, as_string
 from ....wire.limits import MAX_EVENT
-from ...json_values import as_object, as_string
 from ...native_reader import NativeAsked, NativeReader
 from ...protocol import JsonObject
 from ..answer_form import SIGNATURE

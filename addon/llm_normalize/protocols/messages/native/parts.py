@@ -4,9 +4,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ....wire.json_text import Json, dumps, whole_number
+from ....wire.json_text import Json, as_object, as_string, dumps, whole_number
 from ....wire.limits import MAX_EVENT
-from ...json_values import as_object, as_string
 from ...object_end import ObjectEnd
 from ...protocol import JsonObject, make_id
 from ..tool_ids import plain

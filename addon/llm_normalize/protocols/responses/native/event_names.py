@@ -1,6 +1,6 @@
 """The names of the events of a response, and what some providers call them instead."""
 
-from ...json_values import as_object, as_string
+from ....wire.json_text import as_object, as_string
 from ...protocol import JsonObject
 from ..spoken_items import PARTS
 from .form import Does

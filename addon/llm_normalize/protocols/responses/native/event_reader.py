@@ -8,7 +8,7 @@ known, and what that fix would send is not sent.
 from collections.abc import Iterable
 from typing import override
 
-from ...json_values import as_object
+from ....wire.json_text import as_object
 from ...native_reader import NativeAsked, NativeReader
 from ...protocol import JsonObject, ServerEvent
 from .form import fitted

@@ -3,7 +3,7 @@
 from operator import is_
 from typing import override
 
-from ...json_values import as_list, as_object, as_string, objects_in
+from ....wire.json_text import as_list, as_object, as_string, objects_in
 from ...native_reader import NativeAsked
 from ...protocol import JsonObject, make_id
 from ..output_items import COMPLETED, INCOMPLETE, Atom, Call

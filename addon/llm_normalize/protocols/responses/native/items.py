@@ -4,8 +4,7 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from typing import override
 
-from ....wire.json_text import Json, dumps
-from ...json_values import as_string, objects_in
+from ....wire.json_text import Json, as_string, dumps, objects_in
 from ...object_end import is_closed, is_cut
 from ...protocol import JsonObject, ServerEvent
 from ...tool_names import Tool

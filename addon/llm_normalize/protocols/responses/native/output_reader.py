@@ -8,8 +8,8 @@ replaced by the provider's own: see `event_reader`.
 from collections.abc import Callable
 from functools import partial
 
+from ....wire.json_text import as_list, as_object, as_string
 from ....wire.limits import MAX_EVENT
-from ...json_values import as_list, as_object, as_string
 from ...protocol import JsonObject
 from ..output_items import Call
 from ..spoken_items import PARTS, Message, Spoken, part_kind

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import override
 
+from ....wire.json_text import as_list, as_object, as_string
 from ....wire.limits import MAX_EVENT
-from ...json_values import as_list, as_object, as_string
 from ...native_reader import LOST, NativeAsked, Repaired
 from ...protocol import JsonObject
 from ..output_items import COMPLETED
