@@ -16,8 +16,7 @@ from mitmproxy.proxy import server_hooks
 from mitmproxy.proxy.mode_specs import ProxyMode as ModeSpec
 
 from .answer_settings import AnswerSettings
-from .command_hooks import CommandHooks
-from .commands import EVERY
+from .commands import CommandHooks
 from .exchange import outage
 from .exchange.answer_lifecycle import Answers
 from .exchange.message.request_facts import place_of
@@ -40,7 +39,7 @@ from .mitm.flow_list import is_web
 from .mitm.proxy_server import is_running
 from .mitm.reverse_start import let_clients_ask, stop_letting_clients_ask
 from .mitm.second_request import is_gone
-from .options import Values, connect_late, declare, pairs_path
+from .options import EVERY, Values, connect_late, declare, pairs_path
 from .pause_limiter import PauseLimiter
 from .records.pairs_log import PairsLogs
 from .records.statistics import Stats

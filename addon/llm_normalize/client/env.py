@@ -31,11 +31,11 @@ def main(given: Sequence[str]) -> int:
     """Print the lines and return the exit code."""
     flags = parse(given)
     # Here, since they need what parse does not: see scripts/run.py.
-    from ...desktop.machine import Machine  # noqa: PLC0415
-    from ...home.trust_advice import setting  # noqa: PLC0415
-    from ...run.start_error import StartError  # noqa: PLC0415
-    from .. import proxy  # noqa: PLC0415
-    from ..variables import variables  # noqa: PLC0415
+    from ..desktop.machine import Machine  # noqa: PLC0415
+    from ..home.trust_advice import setting  # noqa: PLC0415
+    from ..run.start_error import StartError  # noqa: PLC0415
+    from . import proxy  # noqa: PLC0415
+    from .variables import variables  # noqa: PLC0415
 
     machine = Machine()
     try:

@@ -48,12 +48,12 @@ def main(given: Sequence[str]) -> int:
     # Here, since they need what parse does not: see scripts/run.py.
     import os  # noqa: PLC0415
 
-    from ...desktop import node  # noqa: PLC0415
-    from ...desktop.machine import Machine  # noqa: PLC0415
-    from ...run.child import become  # noqa: PLC0415
-    from ...run.start_error import StartError  # noqa: PLC0415
-    from .. import proxy  # noqa: PLC0415
-    from ..variables import variables  # noqa: PLC0415
+    from ..desktop import node  # noqa: PLC0415
+    from ..desktop.machine import Machine  # noqa: PLC0415
+    from ..run.child import become  # noqa: PLC0415
+    from ..run.start_error import StartError  # noqa: PLC0415
+    from . import proxy  # noqa: PLC0415
+    from .variables import variables  # noqa: PLC0415
 
     machine = Machine()
     if machine.find(program[0]) is None:

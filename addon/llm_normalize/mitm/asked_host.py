@@ -31,7 +31,7 @@ def remember_hosts() -> None:
         def remember(
             stream: HttpStream, event: RequestHeaders
         ) -> CommandGenerator[None]:
-            setattr(event.request, _HOST, _host(event.request))
+            setattr(event.request, _HOST, sent_host(event.request))
             return wait(stream, event)
 
         return remember
@@ -64,10 +64,11 @@ def asked_host(request: http.Request) -> str:
 def asked_place(request: http.Request) -> tuple[str, int | None]:
     """Return that host, and the port if it was named."""
     given = getattr(request, _HOST, None)
-    named = _host(request) if given is None else given
+    named = sent_host(request) if given is None else given
     return parse_authority(named, check=False)
 
 
-def _host(request: http.Request) -> str:
+def sent_host(request: http.Request) -> str:
+    """The host that a request has: a client's name for it, or an upstream's; maybe empty."""
     data = request.data
     return host_in(data.http_version, data.authority, data.headers.fields)

@@ -78,9 +78,9 @@ def _parts(content: Json) -> list[Json]:
     return content if isinstance(content, list) else [{"type": "text", "text": content}]
 
 
-def _joined(messages: Iterable[Json]) -> Message:
+def _joined(messages: list[Json]) -> Message:
     """Return messages of one role as one."""
-    messages = [each for each in messages if isinstance(each, dict)]
+    messages = objects_in(messages)
     made: Message = {}
     for each in messages:
         made.update((key, value) for key, value in each.items() if not made.get(key))
@@ -160,7 +160,7 @@ def with_single_calls(messages: Sequence[Json]) -> list[Json]:
 
 
 def _result_of(message: Json) -> Json:
-    return message.get("tool_call_id") if isinstance(message, dict) else None
+    return as_object(message).get("tool_call_id")
 
 
 def with_short_ids(messages: Sequence[Json]) -> list[Json]:

@@ -167,8 +167,8 @@ def _limits(request: Chunk, fields: _Fields) -> None:
 def _format(request: Chunk, fields: _Fields) -> None:
     """Unwrap a JSON schema: https://github.com/cloudflare/ai/pull/576."""
     form = request.get("response_format")
-    given = form.get("json_schema") if isinstance(form, dict) else None
-    schema = given.get("schema") if isinstance(given, dict) else None
+    given = as_object(as_object(form).get("json_schema"))
+    schema = given.get("schema")
     if isinstance(form, dict) and isinstance(given, dict) and isinstance(schema, dict):
         described = {
             "title": given.get("name"),

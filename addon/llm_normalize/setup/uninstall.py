@@ -40,8 +40,8 @@ def main(given: Sequence[str]) -> int:
     """Do it and return the exit code."""
     flags = parse(given)
     # Here, since they need what parse does not: see scripts/run.py.
-    from ...desktop.machine import Machine  # noqa: PLC0415
-    from ..leftovers import Leftovers  # noqa: PLC0415
+    from ..desktop.machine import Machine  # noqa: PLC0415
+    from .leftovers import Leftovers  # noqa: PLC0415
 
     found = Leftovers(Machine(), flags.port)
     for line in found.lines():
