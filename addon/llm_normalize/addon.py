@@ -32,12 +32,15 @@ from .inspect.answer_view import COLUMNS
 from .inspect.before_after import BeforeAfter
 from .inspect.transcript import Transcript
 from .mitm import certificate_proof
-from .mitm.asked_host import remember_hosts
 from .mitm.client_stream import close
 from .mitm.deferred_options import take_deferred, take_each
 from .mitm.flow_list import is_web
 from .mitm.proxy_server import is_running
-from .mitm.reverse_start import let_clients_ask, stop_letting_clients_ask
+from .mitm.reverse_proxy import (
+    let_clients_ask,
+    remember_hosts,
+    stop_letting_clients_ask,
+)
 from .mitm.second_request import is_gone
 from .options import EVERY, Values, connect_late, declare, pairs_path
 from .pause_limiter import PauseLimiter

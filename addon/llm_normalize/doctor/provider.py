@@ -20,9 +20,8 @@ from ..text.printable import brief
 from ..wire.content_encoding import CorruptBodyError, Decoder, decoder_for
 from ..wire.json_text import dumps
 from ..wire.sse import Event, EventParser
-from .answer import JSON_TYPE, PENDING_HEADER, Answer
 from .http_request import ConnectError, DisconnectedError, Response, posted
-from .probe_requests import Request
+from .probes import JSON_TYPE, PENDING_HEADER, Answer, Request
 
 LARGE = 2 * 1024 * 1024
 """Bytes of an answer that are read; what is asked for needs some kB."""

@@ -16,7 +16,7 @@ from ..records.pair_rows import Row
 from ..records.snapshot import KEY
 from ..records.statistics import Stats
 from ..wire.json_text import dumps
-from .answer import PENDING_HEADER, Answer
+from .probes import PENDING_HEADER, Answer
 
 PENDING = "answer-pending"
 CONTENT_TYPE = "content-type-wrong"

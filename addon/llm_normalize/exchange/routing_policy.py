@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from mitmproxy import connection, ctx, http, tls
 
 from ..mitm import certificate_proof
-from ..mitm.asked_host import asked_host, forget_hosts, knows_hosts
+from ..mitm.reverse_proxy import asked_host, forget_hosts, knows_hosts
 from ..mitm.saved_flows import unguard_flows
 from ..request.refusals.gone_models import STATUSES as GONE
 from ..request.refusals.gone_models import GoneModels, is_model_gone

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from mitmproxy import http
 
-from ..mitm.asked_host import asked_host
+from ..mitm.reverse_proxy import asked_host
 from ..routing.own_address import is_cross_site
 from ..routing.routes import is_reverse
 from ..text.network_address import is_loopback

@@ -169,7 +169,7 @@ def _format(request: Chunk, fields: _Fields) -> None:
     form = request.get("response_format")
     given = as_object(as_object(form).get("json_schema"))
     schema = given.get("schema")
-    if isinstance(form, dict) and isinstance(given, dict) and isinstance(schema, dict):
+    if isinstance(form, dict) and isinstance(schema, dict):
         described = {
             "title": given.get("name"),
             "description": given.get("description"),

@@ -7,8 +7,8 @@ from dataclasses import replace
 from mitmproxy import http
 
 from ...chat.state.stream_state import Asked
-from ...mitm.asked_host import sent_host
 from ...mitm.helpers import parse_authority
+from ...mitm.reverse_proxy import sent_host
 from ...text.echo import Echo
 from ...text.network_address import netloc
 from ...text.printable import brief

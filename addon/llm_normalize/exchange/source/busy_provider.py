@@ -12,7 +12,7 @@ from ...routing.rate_limit_headers import retry_after
 from ...wire.json_text import Json, as_object, value_in
 from ..message.message_body import content_of, request_body
 from ..state.running_answer import RunningAnswer
-from .polling import unless_gone
+from .pending_result import unless_gone
 from .retry import Retry, ask_again
 
 STATUSES = (429, 503)

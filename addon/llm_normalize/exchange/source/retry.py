@@ -30,7 +30,7 @@ from ..message.request_facts import quoted, secrets_of
 from ..request.adapted_request import RequestEdit, body_of, key_of
 from ..state.exchange import Exchange
 from ..state.running_answer import RunningAnswer
-from .polling import TIMEOUT, unless_gone
+from .pending_result import TIMEOUT, unless_gone
 
 logger = logging.getLogger(__name__)
 

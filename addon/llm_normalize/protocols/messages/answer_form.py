@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...wire.json_text import Json, as_object, as_string, objects_in
-from ..calls import CallIds
+from ..calls import CallIds, ToolNames
 from ..protocol import JsonObject
 from ..token_count import Counts, Figures
-from ..tool_names import ToolNames
 from .tool_ids import plain
 
 type BlockKind = Literal["thinking", "text", "tool_use"]

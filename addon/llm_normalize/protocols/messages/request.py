@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 
 from ...wire.json_text import Json, as_object
+from ..calls import ToolNames
 from ..protocol import JsonObject, UntranslatableError
 from ..template import WITHOUT_THOUGHTS, continued
-from ..tool_names import ToolNames
 from .content import Dropped, blocks_of, parts_of
 from .errors import THREAD_NOT_FOUND
 from .tools import put_tools

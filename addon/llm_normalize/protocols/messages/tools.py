@@ -8,8 +8,8 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 from ...wire.json_text import Json, as_list, as_object, as_string
+from ..calls import ToolNames
 from ..protocol import JsonObject, UntranslatableError
-from ..tool_names import ToolNames
 from .content import Dropped
 
 CHANGES = ("tool_addition", "tool_removal")

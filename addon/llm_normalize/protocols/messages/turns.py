@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from ...wire.json_text import Json, as_string
-from ..calls import spelled
+from ..calls import ToolNames, spelled
 from ..protocol import NO_NAME, NO_OUTPUT, JsonObject, UntranslatableError
-from ..tool_names import ToolNames
 from .content import Dropped, blocks_of, joined, parts_of
 from .tool_ids import original
 from .tools import CHANGES

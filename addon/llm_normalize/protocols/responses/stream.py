@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ...wire.json_text import Json, as_string
 from ..blank_text import BlankText
-from ..calls import CallIds
+from ..calls import CallIds, ToolNames
 from ..protocol import (
     CALL,
     UNFINISHED,
@@ -15,7 +15,6 @@ from ..protocol import (
     StoredItems,
 )
 from ..token_count import Figures
-from ..tool_names import ToolNames
 from ..whole_answer import chunk_of, failure_in
 from .output_items import (
     COMPLETED,

@@ -4,8 +4,8 @@ from contextlib import suppress
 from functools import cached_property
 
 from ...wire.json_text import Json, as_list, as_object, as_string, objects_in
+from ..calls import Tool, ToolNames
 from ..protocol import JsonObject, UntranslatableError
-from ..tool_names import Tool, ToolNames
 from .client_tools import CLIENT_TOOLS, ClientTool, client_tool
 
 INPUT = "input"
