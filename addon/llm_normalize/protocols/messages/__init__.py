@@ -14,13 +14,12 @@ from ..protocol import (
     make_id,
 )
 from ..token_count import Figures, tokens_in
-from .answer_form import Asked
+from .answer_form import Asked, message_in
 from .errors import LAST_RESORT, error_body, is_error
 from .model_list import model_list
 from .request import chat_request
 from .stream import MessagesAnswer
 from .tool_ids import restore
-from .whole_message import message_in
 
 __all__ = ["MESSAGES", "count_tokens", "model_list"]
 

@@ -25,11 +25,11 @@ from .answer_form import (
     ending,
     first_choice,
     message,
+    message_in,
     tool_use,
     usage,
 )
 from .errors import LAST_RESORT, error_of
-from .whole_message import message_in
 
 _DELTAS = {
     "thinking": ("thinking_delta", "thinking"),

@@ -8,8 +8,7 @@ from ...native_reader import NativeAsked
 from ...protocol import JsonObject, make_id
 from ..output_items import COMPLETED, INCOMPLETE, Atom, Call
 from ..tools import DeclaredTools
-from .event_names import CALLS
-from .event_reader import EventReader
+from .events import CALLS, EventReader
 from .form import fitted, parted
 from .items import KINDS, NativeItem, NativeItems, as_text
 

@@ -9,7 +9,7 @@ from ...native_reader import LOST, NativeAsked, Repaired
 from ...protocol import JsonObject
 from ..output_items import COMPLETED
 from ..response_object import error_of
-from .event_names import named
+from .events import named
 from .form import parted, unnested
 from .output_reader import Handler, OutputReader
 from .response import TERMINAL, NativeResponse, is_error, is_response, response_in
