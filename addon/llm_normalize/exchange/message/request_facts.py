@@ -31,6 +31,14 @@ def named_host(request: http.Request) -> str:
     return _host_in(named) if named else request.host
 
 
+def places_of(request: http.Request) -> list[tuple[str, int]]:
+    """Return both host names by which a user may know that of *request*, with its port.
+
+    They differ behind the `keep_host_header` option, say.
+    """
+    return [(host, request.port) for host in (request.host, named_host(request))]
+
+
 @functools.lru_cache(maxsize=256)
 def _host_in(authority: str) -> str:
     return parse_authority(authority, check=False)[0]
