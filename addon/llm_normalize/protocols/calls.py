@@ -9,8 +9,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Self
 
-from ..wire.json_text import Json, dumps, loads_leniently, value_in
+from ..wire.json_text import Json, as_string, dumps, loads_leniently, value_in
+from ..wire.limits import MAX_EVENT
 from .protocol import JsonObject
 
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
@@ -105,23 +107,35 @@ class CallIds:
     not with `-`. A provider takes any id, as long as a call and its result agree.
 
     Args:
-        messages: The chat messages of the request, with the calls that are known.
+        known: The ids of the calls that are known.
+        unnamed: What a call without an id is called.
     """
 
-    def __init__(self, messages: Iterable[JsonObject]) -> None:
-        calls = (each.get("tool_calls", ()) for each in messages)
-        self._known = {call["id"] for made in calls for call in made}
+    def __init__(self, known: Iterable[str], unnamed: str = "call_0") -> None:
+        self._known = set(known)
+        self._unnamed = unnamed
         self._numbers: dict[str, int] = {}
+        self._left = MAX_EVENT
+        """Letters of further ids that are remembered."""
+
+    @classmethod
+    def of(cls, messages: Iterable[JsonObject]) -> Self:
+        """Return those for the answer to the *messages* of a chat request."""
+        calls = (each.get("tool_calls", ()) for each in messages)
+        return cls(call["id"] for made in calls for call in made)
 
     def take(self, given: Json) -> str:
-        """Return the id for a call that chat names *given*: the same, if it is unique."""
-        wanted = given if isinstance(given, str) and given else "call_0"
+        """Return the id for a call that its provider names *given*: the same, if it is unique."""
+        wanted = as_string(given) or self._unnamed
         name, number = wanted, self._numbers.get(wanted, 1)
         while {name, _COUNTED.sub("", name)} & self._known:
             number += 1
             name = f"{wanted}-{number}"
-        self._numbers[wanted] = number
-        self._known.add(name)
+        if number > 1:
+            self._numbers[wanted] = number
+        self._left -= len(name)
+        if self._left >= 0:
+            self._known.add(name)
         return name
 
 

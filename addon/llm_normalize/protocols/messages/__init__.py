@@ -49,7 +49,7 @@ class Messages(ClientProtocol):
             body.get("model"),
             as_list(body.get("stop_sequences")),
             request.tools,
-            CallIds(request.body["messages"]),
+            CallIds.of(request.body["messages"]),
             Figures(request.body),
         )
         return ChatRequest(request.body, MessagesAnswer(asked), request.dropped)

@@ -37,7 +37,7 @@ class Responses(ClientProtocol):
             frame_of(body),
             as_string(body.get("model")),
             made.tools.names,
-            CallIds(made.body["messages"]),
+            CallIds.of(made.body["messages"]),
             Figures(made.body),
             under.items if body.get("store", True) else None,
         )
