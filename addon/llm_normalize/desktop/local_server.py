@@ -5,14 +5,13 @@ Whatever proxy the variables name, it is asked itself.
 
 import contextlib
 import http.client
-import json
 import re
 import socket
 from typing import Any, NamedTuple
 
 from ..text.network_address import LOCAL
 from ..text.printable import brief
-from ..wire.json_text import as_list, as_object, as_string, objects_in
+from ..wire.json_text import as_list, as_object, as_string, objects_in, value_in
 from . import processes
 from .processes import Listener
 
@@ -39,11 +38,7 @@ class Answer(NamedTuple):
 
     def json(self) -> dict[str, Any]:
         """The object that it holds, an empty one if it holds none."""
-        try:
-            value = json.loads(self.body)
-        except ValueError:
-            return {}
-        return as_object(value)
+        return as_object(value_in(self.body))
 
 
 class Status(NamedTuple):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..wire.event_boundary import EVENT
-from ..wire.json_text import Json, as_list, as_object, dumps, loads, objects_in
+from ..wire.json_text import Json, as_list, as_object, dumps, objects_in, value_in
 from ..wire.sse import Event, EventParser
 
 type _Object = dict[str, Any]
@@ -118,7 +118,7 @@ def native_contents(data: bytes) -> NativeContents:
 
 
 def _values(data: bytes) -> Iterator[_Object]:
-    whole = _loaded(data)
+    whole = as_object(value_in(data))
     if whole:
         yield whole
         return
@@ -126,14 +126,7 @@ def _values(data: bytes) -> Iterator[_Object]:
     parser.budget_left = _MOST
     for item in [*parser.feed(data), *parser.end()]:
         if isinstance(item, Event):
-            yield _loaded(item.data or b"")
-
-
-def _loaded(data: bytes) -> _Object:
-    try:
-        return as_object(loads(data))
-    except (ValueError, RecursionError):
-        return {}
+            yield as_object(value_in(item.data or b""))
 
 
 def _said(block: _Object) -> str:

@@ -15,7 +15,15 @@ from urllib.parse import quote
 from ..chat.chunks.chunk import Chunk, calls, function
 from ..chat.errors.errors import message_of, words_of
 from ..chat.request_body import read_request
-from ..wire.json_text import Json, Number, as_list, as_object, dumps, loads, objects_in
+from ..wire.json_text import (
+    Json,
+    Number,
+    as_list,
+    as_object,
+    dumps,
+    objects_in,
+    value_in,
+)
 
 PARAMETERS = frozenset((
     # both
@@ -109,10 +117,7 @@ def refusal_means_no_stream(status: int, body: bytes) -> bool:
         status: The HTTP status.
         body: The whole body, decoded.
     """
-    try:
-        value = loads(body)
-    except (ValueError, RecursionError):
-        value = body.decode(errors="replace")
+    value = value_in(body, body.decode(errors="replace"))
     envelope = as_object(value)
     succeeded = envelope.get("success")
     if status < HTTPStatus.BAD_REQUEST and succeeded is not False:

@@ -43,16 +43,16 @@ class Messages(ClientProtocol):
 
     @override
     def translate(self, body: JsonObject, under: Circumstances = NONE) -> ChatRequest:
-        request = chat_request(body, by_template=under.by_template)
+        chat, dropped, tools = chat_request(body, by_template=under.by_template)
         asked = Asked(
             f"msg_{make_id(under.exchange)}",
             body.get("model"),
             as_list(body.get("stop_sequences")),
-            request.tools,
-            CallIds.of(request.body["messages"]),
-            Figures(request.body),
+            tools,
+            CallIds.of(chat["messages"]),
+            Figures(chat),
         )
-        return ChatRequest(request.body, MessagesAnswer(asked), request.dropped)
+        return ChatRequest(chat, MessagesAnswer(asked), dropped)
 
     @override
     def _error_body(self, status: int, error: JsonObject) -> JsonObject:
