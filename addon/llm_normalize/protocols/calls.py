@@ -139,6 +139,12 @@ class CallIds:
         return name
 
 
+def chat_call(call_id: str, name: str, arguments: str) -> JsonObject:
+    """Return a call as a message of chat has it."""
+    function = {"name": name, "arguments": arguments}
+    return {"id": call_id, "type": "function", "function": function}
+
+
 def arguments_in(text: str) -> JsonObject:
     """Return the arguments that a call spells as *text*.
 
