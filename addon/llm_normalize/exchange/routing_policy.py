@@ -72,7 +72,7 @@ class Routing:
     keys: Keys = field(default_factory=Keys)
     gate: Secret | None = None
     origins: frozenset[str] = frozenset()
-    hosts: Hosts = field(default_factory=lambda: Hosts([]))
+    hosts: Hosts = field(default_factory=Hosts)
     translations: TranslationMemory = field(default_factory=TranslationMemory)
     gone: GoneModels = field(default_factory=GoneModels)
     _log_filter: LogFilter = field(init=False)

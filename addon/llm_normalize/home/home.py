@@ -73,7 +73,7 @@ class Home:
     """
 
     def __init__(self, stats: Stats, queues: Queues, fixes: Sequence[Fix]) -> None:
-        self.hosts = Hosts([])
+        self.hosts = Hosts()
         self.routes = Routes()
         self.gate: Secret | None = None
         self.log: Callable[[], Path] | None = None

@@ -140,7 +140,7 @@ class Hosts:
         patterns: What names them.
     """
 
-    def __init__(self, patterns: Iterable[HostPattern]) -> None:
+    def __init__(self, patterns: Iterable[HostPattern] = ()) -> None:
         self.patterns = tuple(patterns)
         self._known: dict[tuple[str, int | None], bool] = {}
 

@@ -25,10 +25,6 @@ from ..state.settings import Settings
 
 _RELOADED = "The proxy was reloaded while this request waited; send it again."
 
-
-_NEWLINE = b"\n"
-
-
 type Grant = Callable[[http.HTTPFlow, http.Response], None]
 """Lets a web page read a response, if its origin is allowed."""
 
@@ -75,11 +71,11 @@ class Pacing:
 
     async def _wait(self, exchange: Exchange, slot: Slot, settings: Settings) -> None:
         flow, seconds = exchange.flow, settings.keepalive
-        begins = bool(seconds) and may_begin(exchange)
+        begins = bool(seconds) and _may_begin(exchange)
         while not slot.ready.done():
             await asyncio.wait({slot.ready}, timeout=seconds if begins else None)
             if not slot.ready.done():
-                await keep_waiting(exchange, self.streams, self.grant)
+                await self._show_life(exchange)
         if _is_over(flow):
             slot.end()
             if flow.killable:
@@ -96,7 +92,7 @@ class Pacing:
     def _begin_later(self, exchange: Exchange, settings: Settings) -> None:
         """Begin a stream if its provider does not for so long."""
         seconds = settings.begin
-        if seconds and may_begin(exchange):
+        if seconds and _may_begin(exchange):
             create_task(
                 self._keep_waiting(exchange, seconds, settings.keepalive),
                 name="stream whose provider is silent",
@@ -110,10 +106,31 @@ class Pacing:
         flow = exchange.flow
         await asyncio.sleep(seconds)
         while exchange.is_open and flow.response is None and flow.error is None:
-            await keep_waiting(exchange, self.streams, self.grant)
+            await self._show_life(exchange)
             if not keepalive:
                 return
             await asyncio.sleep(keepalive)
+
+    async def _show_life(self, exchange: Exchange) -> None:
+        """Begin a stream that may begin, or send a newline if it has begun. Never raises."""
+        client = self.streams.client_of(exchange)
+        if client is None:
+            return
+        try:
+            if exchange.has_begun:
+                await client.send_early(b"\n")
+            else:
+                exchange.has_begun = await client.begin_early(self._headers(exchange))
+        except Exception:  # noqa: BLE001 - of mitmproxy's inner parts one may be gone
+            self.streams.cannot_send()
+
+    def _headers(self, exchange: Exchange) -> http.Response:
+        flow = exchange.flow
+        made = http.Response.make(200, b"", {"content-type": "text/event-stream"})
+        made.http_version = flow.request.http_version
+        frame(flow.request, made)
+        self.grant(flow, made)
+        return made
 
     def answered(self, exchange: Exchange) -> None:
         """Note that the answer of an exchange has begun, and what it says of the next."""
@@ -132,38 +149,7 @@ def _is_over(flow: http.HTTPFlow) -> bool:
     return flow.error is not None or is_gone(flow)
 
 
-def may_begin(exchange: Exchange) -> bool:
+def _may_begin(exchange: Exchange) -> bool:
     """Tell whether the answer of an exchange, not sent yet, is a stream that may begin."""
     body = body_of(exchange.flow.request) if exchange.is_chat else None
     return body is not None and body.get("stream") is True
-
-
-def _headers(exchange: Exchange, grant: Grant) -> http.Response:
-    flow = exchange.flow
-    made = http.Response.make(200, b"", {"content-type": "text/event-stream"})
-    made.http_version = flow.request.http_version
-    frame(flow.request, made)
-    grant(flow, made)
-    return made
-
-
-async def keep_waiting(
-    exchange: Exchange, streams: AnswerStreams, grant: Grant
-) -> None:
-    """Begin the stream of an exchange, or send it a newline if it has begun. Never raises.
-
-    Args:
-        exchange: The exchange, whose request asks for a stream: see `may_begin`.
-        streams: Find its client.
-        grant: Called with the headers, for the origin of a web page.
-    """
-    client = streams.client_of(exchange)
-    if client is None:
-        return
-    try:
-        if exchange.has_begun:
-            await client.send_early(_NEWLINE)
-        else:
-            exchange.has_begun = await client.begin_early(_headers(exchange, grant))
-    except Exception:  # noqa: BLE001 - of mitmproxy's inner parts one may be gone
-        streams.cannot_send()

@@ -129,7 +129,7 @@ class TranslationMemory:
         return self._is_known_chat_only(exchange) or self._remembers(exchange, endpoint)
 
     def _is_known_chat_only(self, exchange: Exchange) -> bool:
-        hosts, places = self.chat_only or Hosts([]), places_of(exchange.flow.request)
+        hosts, places = self.chat_only or Hosts(), places_of(exchange.flow.request)
         known = any(hosts.include(*place) for place in places)
         return exchange.is_workers_ai or known
 

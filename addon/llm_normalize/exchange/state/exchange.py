@@ -13,6 +13,7 @@ from typing import Any, Self
 from mitmproxy import http
 
 from ...protocols import Endpoint
+from ...records.statistics import Stats
 from ...request.adaptation import CHAT, TRANSLATED
 from ...routing.gate import is_asked
 from ...routing.key_headers import GuardedKey
@@ -151,7 +152,7 @@ class Exchange:
         self.is_expected = True
         _ = self.client  # a key of the proxy's may take the place of the client's
 
-    def new_answer(self, settings: Settings) -> RunningAnswer:
+    def new_answer(self, settings: Settings, stats: Stats) -> RunningAnswer:
         """Return its answer, which begins, or the record of one that never arrived."""
         self.is_expected = False
         if self.translated is not None:  # it cannot pass as it is any more
@@ -165,7 +166,7 @@ class Exchange:
             translated=self.translated,
             native=self.native if self.translated is None else None,
         )
-        running.slot = self.slot
+        running.slot, running.stats = self.slot, stats
         return running
 
     def hand_over(self) -> None:
