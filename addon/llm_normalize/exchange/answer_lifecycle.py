@@ -20,6 +20,7 @@ from . import outage
 from .delivery.answer_streams import AnswerStreams
 from .delivery.buffered_answer import Figures, is_slow, repair
 from .delivery.stream_or_buffer import AnswerPath, path_of
+from .message.request_facts import place_of
 from .request.adapted_request import Adapted, adapt
 from .request.native_answer import TOOL_ID, AnswerIds, restore_ids
 from .source.chat_retry import ChatRetry, ask_untranslated, client_for_retry, take
@@ -73,14 +74,18 @@ class Answers:
             exchange.adapted = restore_ids(exchange.flow, native, exchange.adapted)
         made, found = exchange.adapted, None
         if made is None or not exchange.is_workers_ai:  # else it has another form now
-            found = adapt(
-                exchange.flow,
-                settings.adaptations,
-                self._replacements.learned,
-                exchange.learner,
-                observe=settings.observe,
-                sent_as=exchange.sent_as,
-            )
+            try:
+                found = adapt(
+                    exchange.flow,
+                    settings.adaptations,
+                    self._replacements.learned,
+                    exchange.learner,
+                    observe=settings.observe,
+                    sent_as=exchange.sent_as,
+                )
+            except Exception:
+                host = brief(place_of(exchange.flow.request))
+                logger.exception("normalize: a request to %s passes as it is", host)
         if made is not None and found is not None:
             found = Adapted(made.original, [*made.edits, *found.edits])
         exchange.adapted = found or made

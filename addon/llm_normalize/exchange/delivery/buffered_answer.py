@@ -39,8 +39,6 @@ _OBJECTS = 1000
 
 
 _NONE = "The provider's answer is not a chat completion."
-
-
 _FAILED = "The proxy failed at translating the answer."
 
 
@@ -61,7 +59,7 @@ def repair(exchange: Exchange, running: RunningAnswer) -> Figures:
         _make_stream(exchange, response, running)
     rewriter = running.rewriter
     if rewriter is None:
-        return repair_response(response, running, running.label)
+        return repair_response(response, running)
     content = response.data.content
     if content and not rewriter.bytes_in:
         # Made by another addon, or a server replay: it never passed the rewriter.
@@ -120,15 +118,13 @@ def is_slow(response: http.Response) -> bool:
     return parts > _OBJECTS
 
 
-def repair_response(
-    response: http.Response, running: RunningAnswer, label: str
-) -> Figures:
+def repair_response(response: http.Response, running: RunningAnswer) -> Figures:
     """Repair the body of *response*, unless it cannot be read. Never raises.
 
     Returns:
         Its figures: one event, or none without a body.
     """
-    settings = running.settings
+    settings, label = running.settings, running.label
     size = len(response.raw_content or b"")
     content = repaired = None
     try:
@@ -140,14 +136,9 @@ def repair_response(
         status = HTTPStatus.BAD_GATEWAY if is_page else status
         if content or (content is not None and status >= HTTPStatus.BAD_REQUEST):
             running.record.is_error = status >= HTTPStatus.BAD_REQUEST
-            if running.native is not None:
-                repaired = running.native.body(
-                    content, status, running.asked, settings.fixes, label
-                )
-            else:
-                repaired = repair_body(
-                    content, status, running.asked, settings.fixes, label
-                )
+            native, asked = running.native, running.asked
+            repair_whole = repair_body if native is None else native.body
+            repaired = repair_whole(content, status, asked, settings.fixes, label)
             if is_page:
                 repaired.status = status
                 repaired.fixed(STATUS)

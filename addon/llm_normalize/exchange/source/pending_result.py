@@ -78,7 +78,7 @@ async def result_of(
         wait = min(wait * _GROWTH, _LONGEST_WAIT)
         if is_gone():
             return None
-        answer = await unless_gone(_answer(remaining[0]), is_gone, deadline)
+        answer = await unless_gone(reply_or_reason(remaining[0]), is_gone, deadline)
         if is_gone():
             await drop(answer)
             return None
@@ -99,7 +99,7 @@ async def result_of(
     return _failed(504, f"No result within {TIMEOUT} seconds (request {name})")
 
 
-async def _answer(ask: Ask) -> Reply | str:
+async def reply_or_reason(ask: Ask) -> Reply | str:
     """Return the reply, or why there is none."""
     try:
         return await ask()
