@@ -20,11 +20,7 @@ from .finding import DEFAULT, Finding, Mark, install, start
 
 STEP = "CA"
 SOON = dt.timedelta(days=30)
-
-
 BROWSERS = "CA in browsers"
-
-
 _MOST = 400
 """Characters of what is wrong with one."""
 

@@ -30,8 +30,6 @@ PAUSE = 0.04  # seconds between two events: slow enough to be seen streaming
 WORDS = ("Streams", " are", " fun", " when", " they", " parse", ".")
 ARGUMENTS = '{"city": "Lisbon"}'
 CREATED = int(time.time())
-
-
 _BITS = 2048
 
 

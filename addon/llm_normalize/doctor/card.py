@@ -15,15 +15,9 @@ MOST = 40
 """Kinds of faults, notes and rows that are shown."""
 
 _CHANGES = 4
-
-
 _BLOCK = 256 * 1024  # bytes of an event that are compared
-
-
 _GENERAL = {"choice", "data", "event", "field", "tool"}
 """What the names of many fixes begin with."""
-
-
 _VARIES = re.compile(r"""'[^']*'|"[^"]*"|\d+""")
 
 

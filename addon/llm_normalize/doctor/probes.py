@@ -39,14 +39,8 @@ _BODIES: dict[str, tuple[dict[str, Any], bool]] = {
     "bad-model": ({"model": "no-such-model"}, True),
     "bad-parameter": ({**_STREAM, "temperature": "hot"}, True),
 }
-
-
 STREAM_TYPE = "text/event-stream"
-
-
 JSON_TYPE = "application/json"
-
-
 PENDING_HEADER = "nvcf-reqid"
 
 

@@ -19,28 +19,14 @@ _FOLDERS = (_PACKAGE / "docs", _PACKAGE.parent / "docs")
 _LEFT_OUT = re.compile(r"<!--.*?-->|^!\[.*$", re.DOTALL | re.MULTILINE)
 """Comments and pictures: a picture is not in the package."""
 _TITLE = re.compile(r"# +(.+)\n")
-
-
 PATH = Path(__file__).with_name("clients.md")
-
-
 ADDRESS = "127.0.0.1:8080"
 """Where the file says that the proxy listens."""
-
-
 CONFDIR = "~/.mitmproxy"
 """Where it says that mitmproxy's folder is."""
-
-
 _CONFDIR = re.compile(r"(?P<alone>`?)~/\.mitmproxy(?P<rest>[\w./-]*)(?P<end>`?)")
-
-
 _SECTION = re.compile(r"## +(\S.*?) *")
-
-
 _AGENTS = re.compile(r"<!-- *agents: *(.*?) *-->")
-
-
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 

@@ -159,8 +159,6 @@ _REASONS = tuple(
         (r"protocol error|unexpected HTTP|invalid HTTP|refusing to", _INVALID),
     )
 )
-
-
 _IS_UNCONNECTED = re.compile(
     "|".join(pattern for pattern, _ in _UNCONNECTED), re.IGNORECASE
 )

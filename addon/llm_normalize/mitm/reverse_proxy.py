@@ -25,12 +25,8 @@ _HOST = "llm_normalize_host"
 _WAIT = "state_wait_for_request_headers"
 type _Wait = Callable[[HttpStream, RequestHeaders], CommandGenerator[None]]
 
-
 _SCHEMES = ("http", "https")
-
-
 _FINISH_START = "finish_start"
-
 
 type _FinishStart = Callable[[modes.ReverseProxy], layer.CommandGenerator[str | None]]
 

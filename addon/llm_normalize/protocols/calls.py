@@ -20,11 +20,7 @@ _SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
 _LONGEST = 64
 _DIGEST = 8
 _BETWEEN = "__"
-
-
 _COUNTED = re.compile(r"_\d+\Z")
-
-
 INVALID = "INVALID_JSON"
 """The key that Anthropic's documentation proposes for arguments that are no JSON."""
 

@@ -29,11 +29,7 @@ LONGEST = 64 * 1024 * 1024
 _MOST = 2**53
 _NAME = re.compile(r"(?P<log>.+?\.jsonl)(?:\.(?P<number>\d+))?(?P<gz>\.gz)?")
 _GZIP = b"\x1f\x8b"
-
-
 _EVERY = 0.2  # seconds
-
-
 _LOOK = 500  # records between two looks at the clock
 
 

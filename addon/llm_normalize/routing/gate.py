@@ -44,8 +44,6 @@ _BASES = tuple(
     for host, base in (("", BASE), *OTHER_BASES)
 )
 """Base paths of APIs, by host; the first are any host's."""
-
-
 # Modes that serve every client.
 _OPEN = (
     mode_specs.ReverseMode,
@@ -53,11 +51,7 @@ _OPEN = (
     mode_specs.UpstreamMode,
     mode_specs.Socks5Mode,
 )
-
-
 _LEAST = 8  # characters of a token that no other words have by chance
-
-
 _MOST = 4096  # characters of a value that are searched for other spellings
 
 

@@ -28,6 +28,8 @@ from .gate import refusal
 from .key_echo import Field, hide, hide_in_head
 from .keys import HEADER, Secret
 
+logger = logging.getLogger(__name__)
+
 _CREDENTIAL = re.compile(
     r"(.*[_-])?(api[_-]?key|authori[sz]ation|(auth|access|api|subscription)[_-]key"
     r"|token|secret|password|cookie)|key|auth",
@@ -43,7 +45,6 @@ _STEERING = re.compile(
 
 Some servers take `_` for `-`.
 """
-
 
 type _Fields = tuple[tuple[bytes, bytes], ...]
 
@@ -104,9 +105,6 @@ def _goes_along(name: str, value: bytes, *, asks_proxy: bool) -> bool:
     return not (is_split or _CREDENTIAL.fullmatch(name) or _STEERING.search(name))
 
 
-logger = logging.getLogger(__name__)
-
-
 class KeyedHeaders(http.Headers):
     """Headers that have a key only while it is due.
 
@@ -116,9 +114,7 @@ class KeyedHeaders(http.Headers):
         is_due: Tells whether the request may have it now.
     """
 
-    def __init__(
-        self, fields: _Fields, key: str, is_due: Callable[[], bool] = lambda: False
-    ) -> None:
+    def __init__(self, fields: _Fields, key: str, is_due: Callable[[], bool]) -> None:
         self._key = HEADER.encode(), f"Bearer {key}".encode()
         self._is_due = is_due
         super().__init__(fields)

@@ -37,8 +37,6 @@ _ENVIRONMENT = re.compile(r"\.venv(-py[0-9.]+|-mitmproxy-[0-9.]+)?")
 """What the scripts of a checkout name the environments that they make there."""
 _BESIDE = (".venv-compiled", ".venv-uv")
 """Folders that they make beside, which are no environments."""
-
-
 _PORT = re.compile(r"pairs-([0-9]{1,5})\b.*")
 
 

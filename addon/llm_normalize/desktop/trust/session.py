@@ -21,8 +21,6 @@ from .certificate import Certificate
 from .record import TrustRecord
 
 WIDTH = 14
-
-
 _STEP = 0.1  # seconds between looks
 
 

@@ -36,8 +36,6 @@ _CONTAINERS = 200_000
 """Objects and arrays of a body that is repaired; log probabilities have many."""
 _OBJECTS = 1000
 """Objects and lines of a body that is repaired at once: some cost as much as a hundred."""
-
-
 _NONE = "The provider's answer is not a chat completion."
 _FAILED = "The proxy failed at translating the answer."
 

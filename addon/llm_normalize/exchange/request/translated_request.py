@@ -25,15 +25,9 @@ from ..message.message_body import content_of, put_content
 from .adapted_request import RequestEdit
 
 _NOT_CHAT = "request-not-chat"
-
-
 _INPUT = b'"input"'
-
-
 _BEGUN = re.compile(r"\[[ \t\r\n]*+[^\]]")
 """A list that is not empty."""
-
-
 _OF_CHAT = (
     "stream_options", "max_tokens", "max_completion_tokens", "n", "response_format",
     "reasoning_effort", "logprobs", "verbosity",

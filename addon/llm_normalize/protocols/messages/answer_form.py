@@ -23,10 +23,7 @@ it says, and `request` ignores it, since the thoughts themselves come back besid
 _REASONS = {"length": "max_tokens", "content_filter": "refusal"}
 _FOUND = ("stop_reason", "matched_stop")
 """Where vLLM and SGLang say which stop sequence they have found."""
-
-
 _CITATIONS = "citations"
-
 
 type _Block = tuple[JsonObject, dict[str, list[Any]]]
 """A block as it began, and the pieces of what it says, by key."""

@@ -20,21 +20,13 @@ _CHOICE = {"type", "name", "disable_parallel_tool_use"}
 _CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 _HOSTED = re.compile(r"(web_search|web_fetch|code_execution|mcp_toolset)(?:_\d+)?\Z")
 """Types of tools that run at Anthropic, and whose results the client shows as facts."""
-
-
 _TEXT: JsonObject = {"type": "string"}
-
-
 _LINES: JsonObject = {
     "type": "array",
     "items": {"type": "integer"},
     "description": "First and last line to view, from 1; -1 is the end of the file.",
 }
-
-
 _PATH: JsonObject = {"type": "string", "description": "Absolute path."}
-
-
 _EDITS: JsonObject = {
     "path": _PATH,
     "view_range": _LINES,
@@ -50,11 +42,7 @@ _EDITS: JsonObject = {
     },
     "insert_text": {"type": "string", "description": "Of `insert`: that text."},
 }
-
-
 _EDIT = ("view", "create", "str_replace", "insert")
-
-
 _FUNCTIONS: tuple[tuple[str, str, JsonObject, tuple[str, ...]], ...] = (
     (
         "bash_",

@@ -39,15 +39,9 @@ _FOREIGN = {
 _ENDS = ("completed", "incomplete", "failed")
 _DONE = ("response.done", "response.completed")
 """Names of the end of a response, whose status says what end it is."""
-
-
 _FIELDS = "event-fields-missing"
-
-
 _INNER = (("item", "item-fields-missing"), ("part", _FIELDS))
 """What an event may be about, and the fix of what that lacks."""
-
-
 _MISSING = {
     "response.output_item.added": "item-added-missing",
     "response.output_item.done": "item-done-missing",
