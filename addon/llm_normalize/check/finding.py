@@ -119,19 +119,6 @@ def install(machine: Machine, confdir: Path) -> str:
     return trust_advice.command("install", confdir, system=machine.system, home=home)
 
 
-def trusting(machine: Machine, confdir: Path, url: str) -> str:
-    """Return `install`, and what to do without a desktop.
-
-    Args:
-        machine: The machine.
-        confdir: mitmproxy's folder.
-        url: The proxy.
-    """
-    return trust_advice.of(
-        confdir, url, system=machine.system, home=machine.home
-    ).sentence
-
-
 # Lines
 
 

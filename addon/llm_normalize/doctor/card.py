@@ -148,7 +148,7 @@ def card_of(subject: str, verdicts: Sequence[Verdict]) -> Card:
     card = Card(brief(subject), rows=[_row(verdict) for verdict in verdicts])
     card.broken = _grouped((v.answer.name, each) for v in verdicts for each in v.broken)
     card.left = _grouped((v.answer.name, each) for v in verdicts for each in v.left)
-    card.fixes = ordered(found)
+    card.fixes = [found[name] for name in DECLARED if name in found]  # in their order
     notes = [(v.answer.name, each) for v in verdicts for each in v.notes]
     # What holds for many is printed once.
     names: dict[str, list[str]] = {}
@@ -186,14 +186,14 @@ def _collect(found: dict[str, Evidence], verdict: Verdict) -> None:
     answer, result = verdict.answer, verdict.result
     for pair in result.pairs if result else ():
         where = brief(f"{answer.name}, event {pair.n}")
-        differences = compared(pair.before, pair.after)
+        differences = _compared(pair.before, pair.after)
         for name in pair.fixes:
             if name not in verdict.head:
-                evidence(found, name).offer(where, pair.fixes, differences)
+                _evidence(found, name).offer(where, pair.fixes, differences)
     for name, count in (result.fixes if result else {}).items():
-        evidence(found, name).count += count
+        _evidence(found, name).count += count
     for name, change in verdict.head.items():
-        each = evidence(found, name)
+        each = _evidence(found, name)
         each.offer(brief(answer.name), [name], [change])
         each.count += name not in (result.fixes if result else {})
 
@@ -235,21 +235,16 @@ def _arrival(verdict: Verdict) -> str:
     return "at once" if took < _AT_ONCE_MS and took * 10 < first else "spread"
 
 
-def evidence(found: dict[str, Evidence], name: str) -> Evidence:
+def _evidence(found: dict[str, Evidence], name: str) -> Evidence:
     """The evidence for the fix *name* in *found*, put there if need be."""
     fix = DECLARED[name]
     return found.setdefault(name, Evidence(name, fix.changes, fix.why))
 
 
-def compared(before: bytes | None, after: Sequence[bytes]) -> list[Change]:
+def _compared(before: bytes | None, after: Sequence[bytes]) -> list[Change]:
     """The differences, without the provider's echo of the request."""
     old = None if before is None else mask(text_of(before[:_BLOCK]))
     try:
         return changes(old, [mask(text_of(each[:_BLOCK])) for each in after])
     except RecursionError:
         return [Change("event", "nested too deeply to be compared", "…")]
-
-
-def ordered(found: dict[str, Evidence]) -> list[Evidence]:
-    """The fixes in the order in which they act."""
-    return [found[name] for name in DECLARED if name in found]

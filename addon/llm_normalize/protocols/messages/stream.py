@@ -7,7 +7,7 @@ from math import inf
 from typing import override
 
 from ...wire.json_text import Json, as_object, as_string, objects_in
-from ..blank_text import BlankText
+from ..chat_answer import BlankText, chunk_of, failure_in
 from ..object_end import ObjectEnd
 from ..protocol import (
     CALL,
@@ -17,7 +17,6 @@ from ..protocol import (
     ServerEvent,
     UntranslatableError,
 )
-from ..whole_answer import chunk_of, failure_in
 from .answer_form import (
     SIGNATURE,
     Asked,

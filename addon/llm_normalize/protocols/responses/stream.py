@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...wire.json_text import Json, as_string
-from ..blank_text import BlankText
 from ..calls import CallIds, ToolNames
+from ..chat_answer import BlankText, chunk_of, failure_in
 from ..protocol import (
     CALL,
     UNFINISHED,
@@ -15,7 +15,6 @@ from ..protocol import (
     StoredItems,
 )
 from ..token_count import Figures
-from ..whole_answer import chunk_of, failure_in
 from .output_items import (
     COMPLETED,
     IN_PROGRESS,
