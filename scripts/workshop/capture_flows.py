@@ -10,11 +10,14 @@ from mitmproxy import exceptions, flow
 from mitmproxy.io import FlowReader
 
 import _bootstrap
+from llm_normalize.answer_settings import Selected
 from llm_normalize.commands import capture_rows
 from llm_normalize.fixes import FIXES
+from llm_normalize.request.adaptation import HostAdaptations
 
 _TESTS = _bootstrap.ROOT / "tests" / "fixes" / "test_captures.py"
 _NOTHING = 3
+_SELECTED = Selected(FIXES, frozenset(), HostAdaptations())
 
 
 class _UnreadableError(Exception):
@@ -26,7 +29,7 @@ def run(paths: Sequence[Path], where: Path, *, fill: bool) -> int:
     made: list[Path] = []
     try:
         flows = [each for path in paths for each in _flows(path)]
-        _, *rows = capture_rows(flows, where, lambda _: FIXES, fill=fill)
+        _, *rows = capture_rows(flows, where, lambda _: _SELECTED, fill=fill)
     except (OSError, _UnreadableError) as error:
         print(f"add_capture.py: {error}", file=sys.stderr)
         return 1

@@ -21,8 +21,8 @@ import support
 from llm_normalize.demo import provider as nim
 from llm_normalize.doctor import asked_card, card_text
 from llm_normalize.doctor import command as doctor
-from llm_normalize.doctor.answer import Answer
 from llm_normalize.doctor.card import card_of
+from llm_normalize.doctor.probes import Answer
 from llm_normalize.doctor.provider import Provider, Secrets
 from llm_normalize.doctor.verdict import CONFORMS, LEFT, NONE, REPAIRED, judge
 from llm_normalize.repair.fix import (
@@ -38,7 +38,7 @@ from llm_normalize.repair.fix import (
 from llm_normalize.routing.hosts import Hosts
 from llm_normalize.routing.known_providers import HOSTS
 from llm_normalize.routing.known_providers import PROVIDERS as KNOWN
-from llm_normalize.text.loopback import is_loopback
+from llm_normalize.text.network_address import is_loopback
 from support import Break, Part, Script, body_script
 
 ROOT = Path(__file__).resolve().parents[2]

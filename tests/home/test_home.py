@@ -16,9 +16,9 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.test import tflow
 
 from home.asking import PLACE, asked
-from llm_normalize.commands import EVERY
 from llm_normalize.home import rendering, trust_advice
 from llm_normalize.home.probe import HOST
+from llm_normalize.options import EVERY
 from llm_normalize.text.command_line import command_line
 from proxies import Proxy, fail, headers_of, messages, response_of
 

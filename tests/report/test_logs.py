@@ -11,7 +11,6 @@ import pytest
 
 import logged
 from llm_normalize.report import log_reader as reader
-from llm_normalize.report import progress
 from llm_normalize.report.as_json import as_json
 from llm_normalize.report.as_text import as_text
 from llm_normalize.report.collected import Collected, collected
@@ -175,13 +174,13 @@ class Screen(io.StringIO):
 def test_terminal_shows_how_far_the_reading_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "_EVERY", 0)
+    monkeypatch.setattr(reader, "_EVERY", 0)
     log = tmp_path / "p.jsonl"
     log.write_bytes(lines(*[flow() for _ in range(1000)]))
     for screen, shows in ((Screen(), True), (io.StringIO(), False)):
         notes = reader.Notes()
         records = reader.read(reader.find([str(log)]), notes)
-        assert len([*progress.followed(records, 1, notes, screen)]) == 1000
+        assert len([*reader.followed(records, 1, notes, screen)]) == 1000
         assert ("file 1 of 1" in screen.getvalue()) is shows
         assert ("1,000 records" in screen.getvalue()) is shows
         assert not screen.getvalue().rpartition("\r\x1b[K")[2], "it is wiped"

@@ -8,9 +8,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from ...text.command_line import command_line
-from ...text.console import complain
-from ...text.port import add_port
+from ..text.command_line import command_line
+from ..text.console import complain
+from ..text.network_address import add_port
 
 PROG = "llm-normalize exec"
 NOT_FOUND = 127
@@ -48,12 +48,12 @@ def main(given: Sequence[str]) -> int:
     # Here, since they need what parse does not: see scripts/run.py.
     import os  # noqa: PLC0415
 
-    from ...desktop import node  # noqa: PLC0415
-    from ...desktop.machine import Machine  # noqa: PLC0415
-    from ...run.child import become  # noqa: PLC0415
-    from ...run.start_error import StartError  # noqa: PLC0415
-    from .. import proxy  # noqa: PLC0415
-    from ..variables import variables  # noqa: PLC0415
+    from ..desktop import node  # noqa: PLC0415
+    from ..desktop.machine import Machine  # noqa: PLC0415
+    from ..run.child import become  # noqa: PLC0415
+    from ..run.start_error import StartError  # noqa: PLC0415
+    from . import proxy  # noqa: PLC0415
+    from .variables import variables  # noqa: PLC0415
 
     machine = Machine()
     if machine.find(program[0]) is None:

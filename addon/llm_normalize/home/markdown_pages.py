@@ -1,9 +1,10 @@
-"""Pages for clients: `clients.md`, of which each section tells how to set one up.
+"""Pages from Markdown files: the project's documents, and how to set up each client.
 
-The file is written in the part of Markdown that `markdown` reads. What stands before its
-first section is for those who read the file.
+`clients.md` has a section for each client. It is written in the part of Markdown that
+`markdown` reads. What stands before its first section is for those who read the file.
 """
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,16 +13,50 @@ from pathlib import Path
 from ..text.command_line import quoted
 from .markdown import FENCE, slug
 
+_PACKAGE = Path(__file__).parents[1]
+_FOLDERS = (_PACKAGE / "docs", _PACKAGE.parent / "docs")
+"""Where they are in an installed package, and in a checkout or a copy of the addon."""
+_LEFT_OUT = re.compile(r"<!--.*?-->|^!\[.*$", re.DOTALL | re.MULTILINE)
+"""Comments and pictures: a picture is not in the package."""
+_TITLE = re.compile(r"# +(.+)\n")
 PATH = Path(__file__).with_name("clients.md")
 ADDRESS = "127.0.0.1:8080"
 """Where the file says that the proxy listens."""
 CONFDIR = "~/.mitmproxy"
 """Where it says that mitmproxy's folder is."""
 _CONFDIR = re.compile(r"(?P<alone>`?)~/\.mitmproxy(?P<rest>[\w./-]*)(?P<end>`?)")
-
 _SECTION = re.compile(r"## +(\S.*?) *")
 _AGENTS = re.compile(r"<!-- *agents: *(.*?) *-->")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A file.
+
+    Attributes:
+        slug: Its name without an ending.
+        title: Its first heading.
+        text: All that follows, in Markdown.
+    """
+
+    slug: str
+    title: str
+    text: str
+
+
+@functools.cache
+def documents() -> list[Document]:
+    """Return the documents, in the order of their names."""
+    folder = next(filter(Path.is_dir, _FOLDERS), None)
+    return [] if folder is None else [*map(_document, sorted(folder.glob("*.md")))]
+
+
+def _document(path: Path) -> Document:
+    text = _LEFT_OUT.sub("", path.read_text(encoding="utf-8"))
+    found = _TITLE.match(text)
+    title, rest = (found[1], text[found.end() :]) if found else (path.stem, text)
+    return Document(path.stem, title, rest)
 
 
 @dataclass(frozen=True)
@@ -45,7 +80,7 @@ class Client:
         return any(each.lower() in agent.lower() for each in self.agents)
 
 
-def read(address: str, confdir: str, path: Path = PATH) -> list[Client]:
+def clients(address: str, confdir: str, path: Path = PATH) -> list[Client]:
     """Return the clients, as the file has them.
 
     Args:

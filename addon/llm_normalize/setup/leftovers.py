@@ -8,20 +8,22 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...demo import command as demo
-from ...desktop.machine import Machine
-from ...desktop.processes import ProcessError
-from ...desktop.proxy import state as proxy_state
-from ...desktop.proxy.settings import ProxyError
-from ...desktop.service import actions
-from ...desktop.service.plan import ServiceError
-from ...desktop.trust import authority
-from ...desktop.trust import command as trust
-from ...desktop.trust.record import RecordError, TrustRecord
-from ...run import system_proxy
-from ...text.command_line import CHECKOUT
-from ...text.console import complain
-from . import proxies
+from ..demo import command as demo
+from ..desktop import local_server, processes
+from ..desktop.machine import Machine
+from ..desktop.processes import ProcessError
+from ..desktop.proxy import state as proxy_state
+from ..desktop.proxy.settings import ProxyError
+from ..desktop.service import actions
+from ..desktop.service.plan import ServiceError
+from ..desktop.trust import authority
+from ..desktop.trust import command as trust
+from ..desktop.trust.record import RecordError, TrustRecord
+from ..records.private_file import lock
+from ..run import system_proxy
+from ..text.command_line import CHECKOUT
+from ..text.console import complain
+from ..text.network_address import LOCAL
 
 _CA = (
     *authority.KEYS,
@@ -35,6 +37,7 @@ _ENVIRONMENT = re.compile(r"\.venv(-py[0-9.]+|-mitmproxy-[0-9.]+)?")
 """What the scripts of a checkout name the environments that they make there."""
 _BESIDE = (".venv-compiled", ".venv-uv")
 """Folders that they make beside, which are no environments."""
+_PORT = re.compile(r"pairs-([0-9]{1,5})\b.*")
 
 
 class Leftovers:
@@ -129,7 +132,7 @@ class Leftovers:
 
     def _stopped(self) -> bool:
         """Tell whether no proxy uses the folder; say what is to be stopped first."""
-        running = [*proxies.running(self._confdir, self._port)]
+        running = [*_proxies(self._confdir, self._port)]
         for each in running:
             complain(f"a proxy still uses {self._confdir}: stop {each} first")
         return not running
@@ -175,3 +178,62 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+def _proxies(confdir: Path, port: int) -> Iterator[str]:
+    """Yield what still runs with *confdir*, each as a sentence names it.
+
+    That is who says so on *port*, and on those that pairs logs are named after;
+    and who holds the lock of a pairs log, as a proxy does once it has written there.
+    """
+    folder = confdir / authority.FOLDER
+    logs = sorted(folder.glob("pairs-*"))
+    ports = {int(found[1]) for each in logs if (found := _PORT.fullmatch(each.name))}
+    found_on = set[int]()
+    for each in sorted({port, *ports}):
+        if _serves(each, confdir):
+            found_on.add(each)
+            yield _named(each)
+    for held in sorted(folder.glob(".pairs-*.lock")):
+        log = held.name.removeprefix(".").removesuffix(".lock")
+        found = _PORT.fullmatch(log)
+        port = int(found[1]) if found else 0
+        if port not in found_on and _is_held(held):
+            found_on.add(port)
+            yield (
+                f"{_named(port)}, which writes {folder / log},"
+                if port
+                else (f"the program whose proxy writes {folder / log}")
+            )
+
+
+def _serves(port: int, confdir: Path) -> bool:
+    """Tell whether a proxy on *port* says that this is its folder."""
+    if not local_server.listens(LOCAL, port):
+        return False
+    _, found = local_server.on_port(port)
+    return found is not None and Path(found.confdir).resolve() == confdir.resolve()
+
+
+def _named(port: int) -> str:
+    owner = processes.listener(port)
+    if owner is None:
+        return f"the one on port {port}"
+    return f"process {owner.pid} (port {port})"
+
+
+def _is_held(path: Path) -> bool:
+    """Tell whether another process holds the lock."""
+    try:
+        number = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:
+        return False
+    try:
+        lock(number)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False  # some network file systems have no locks
+    finally:
+        os.close(number)
+    return False

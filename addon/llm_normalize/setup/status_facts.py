@@ -2,19 +2,19 @@
 
 from typing import Any
 
-from ...desktop import local_server, processes
-from ...desktop.local_server import Status
-from ...desktop.machine import Machine
-from ...desktop.proxy import state as proxy_state
-from ...desktop.proxy.settings import ProxyError
-from ...desktop.service import actions
-from ...desktop.service.plan import ServiceError
-from ...desktop.trust import authority
-from ...desktop.trust import status as trust_status
-from ...desktop.trust.authority import AuthorityError
-from ...home.trust_advice import CERTIFICATE
-from ...text.loopback import LOCAL
-from ...text.printable import brief
+from ..desktop import local_server, processes
+from ..desktop.local_server import Status
+from ..desktop.machine import Machine
+from ..desktop.proxy import state as proxy_state
+from ..desktop.proxy.settings import ProxyError
+from ..desktop.service import actions
+from ..desktop.service.plan import ServiceError
+from ..desktop.trust import authority
+from ..desktop.trust import status as trust_status
+from ..desktop.trust.authority import AuthorityError
+from ..home.trust_advice import CERTIFICATE
+from ..text.network_address import LOCAL
+from ..text.printable import brief
 
 
 def facts(machine: Machine, port: int) -> dict[str, Any]:

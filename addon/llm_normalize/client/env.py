@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from ...text.command_line import command_line
-from ...text.console import complain
-from ...text.port import add_port
+from ..text.command_line import command_line
+from ..text.console import complain
+from ..text.network_address import add_port
 
 PROG = "llm-normalize env"
 
@@ -31,11 +31,11 @@ def main(given: Sequence[str]) -> int:
     """Print the lines and return the exit code."""
     flags = parse(given)
     # Here, since they need what parse does not: see scripts/run.py.
-    from ...desktop.machine import Machine  # noqa: PLC0415
-    from ...home.trust_advice import setting  # noqa: PLC0415
-    from ...run.start_error import StartError  # noqa: PLC0415
-    from .. import proxy  # noqa: PLC0415
-    from ..variables import variables  # noqa: PLC0415
+    from ..desktop.machine import Machine  # noqa: PLC0415
+    from ..home.trust_advice import setting  # noqa: PLC0415
+    from ..run.start_error import StartError  # noqa: PLC0415
+    from . import proxy  # noqa: PLC0415
+    from .variables import variables  # noqa: PLC0415
 
     machine = Machine()
     try:

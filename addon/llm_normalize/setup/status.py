@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from ...text.port import add_port
+from ..text.network_address import add_port
 
 PROG = "llm-normalize status"
 
@@ -31,8 +31,8 @@ def main(given: Sequence[str]) -> int:
     # Here, since they need what parse does not: see scripts/run.py.
     import json  # noqa: PLC0415
 
-    from ...desktop.machine import Machine  # noqa: PLC0415
-    from .facts import facts  # noqa: PLC0415
+    from ..desktop.machine import Machine  # noqa: PLC0415
+    from .status_facts import facts  # noqa: PLC0415
 
     found = facts(Machine(), flags.port)
     if flags.json:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from ...text.console import complain
-from ...text.port import add_port
+from ..text.console import complain
+from ..text.network_address import add_port
 
 PROG = "llm-normalize uninstall"
 
@@ -40,7 +40,7 @@ def main(given: Sequence[str]) -> int:
     """Do it and return the exit code."""
     flags = parse(given)
     # Here, since they need what parse does not: see scripts/run.py.
-    from ...desktop.machine import Machine  # noqa: PLC0415
+    from ..desktop.machine import Machine  # noqa: PLC0415
     from .leftovers import Leftovers  # noqa: PLC0415
 
     found = Leftovers(Machine(), flags.port)
