@@ -16,7 +16,7 @@ from llm_normalize.chat.state.stream_state import Asked, Seen
 from llm_normalize.repair.fix import Fix
 from script_runs import ended
 from streams import ANY
-from workshop.fuzz import cases, checks, sizes
+from workshop.fuzz import cases, checks
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts"
@@ -200,16 +200,6 @@ def test_each_limit_that_is_lowered_is_the_name_of_one() -> None:
 
 
 # Inputs
-
-
-def test_cost_of_a_read_is_limited(
-    target: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for unit in (b"x\n\r\n", b"\r ", b"data:: x\n"):
-        case = target.Case(Asked(), unit, "size", 0, place=0)
-        assert target.check(case.write()) == []
-    monkeypatch.setattr(sizes, "_DEAR", 0)
-    assert [found.kind for found in target.check(case.write())] == ["dear in bare"]
 
 
 @pytest.mark.usefixtures("folder")

@@ -27,7 +27,7 @@ def add_fixes(values: Iterable[object]) -> None:
 
 
 HEADER = 8
-MODES = ("stream", "stream", "stream", "encoded", "body", "long", "without", "size")
+MODES = ("stream", "stream", "stream", "encoded", "body", "long", "without", "body")
 ENCODINGS = ("", "gzip", "deflate", "raw deflate", "br")
 DAMAGES = ("none", "truncated", "flipped", "all of it")
 STATUSES = (200, 400, 401, 404, 413, 422, 429, 500, 503, 529, 302, 999, 0)
@@ -43,10 +43,9 @@ class Case(NamedTuple):
         asked: What the request asked.
         payload: The answer, before any content encoding.
         mode: What is done with it, one of `MODES`.
-        argument: What that needs to know: the status, the encoding, the fix left out, where
-            a unit is repeated.
+        argument: What that needs to know: the status, the encoding, the fix left out.
         cut: The seed of the places to cut at; 0 is byte by byte.
-        place: Where an encoded body is damaged, out of 65536; how large one of one unit is.
+        place: Where an encoded body is damaged, out of 65536.
         ended: Whether the stream comes to a clean end.
         tight: Whether the limits on what is kept are so low that they are met.
     """
@@ -149,7 +148,6 @@ class Case(NamedTuple):
             "encoded": f", {self.encoding or 'identity'}, damage: {self.damage}",
             "body": f", status {self.status}",
             "long": f", repeated{self.varied}",
-            "size": f", place {self.argument}, size {self.place}",
             "without": f", without {self.left_out.name}",
         }.get(self.mode, "")
         ended = "" if self.ended else ", breaks off"

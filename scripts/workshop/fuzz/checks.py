@@ -56,7 +56,6 @@ from workshop.fuzz.meaning import (
     text_of,
     values_of,
 )
-from workshop.fuzz.sizes import check_size
 
 
 class Finding(NamedTuple):
@@ -86,7 +85,7 @@ def check(data: bytes) -> list[Finding]:
         except Exception as error:  # noqa: BLE001 - any is a finding
             say(f"raised {_where(error)}", "".join(traceback.format_exception(error)))
     took = time.process_time() - began
-    if took > _SLOW and case.mode != "size":  # which is judged by its growth
+    if took > _SLOW:
         say("slow", f"{len(data)} bytes took {took:.1f} s")
     return list(found.values())
 
@@ -617,5 +616,4 @@ _CHECKS: dict[str, Callable[[Case, Say], None]] = {
     "encoded": _check_encoded,
     "body": _check_body,
     "long": _check_long,
-    "size": check_size,
 }

@@ -22,7 +22,6 @@ from workshop.fuzz.cases import (
     Case,
     every_fix,
 )
-from workshop.fuzz.sizes import PLACES, SIZES, UNITS
 
 INPUTS = ROOT / "tests" / "fuzz"
 
@@ -45,16 +44,8 @@ def seeds() -> list[bytes]:
         if case.mode == "stream":
             cases.append(case._replace(mode="encoded", argument=number, place=0x8000))
     known = [path.read_bytes() for path in inputs()]
-    cases += _sizes()
     small = [case for case in cases if len(case.payload) + HEADER <= LONGEST]
     return known + [case.write() for case in small]
-
-
-def _sizes() -> Iterator[Case]:
-    """Yield units that are repeated: each size in each place, larger where it is drawn."""
-    for place in range(len(PLACES)):
-        for at, unit in enumerate(UNITS):
-            yield Case(Asked(), unit, "size", place, place=at % SIZES)
 
 
 def _captures() -> Iterator[Case]:
