@@ -273,9 +273,7 @@ def guarded(work: Callable[[], int], *known: type[Exception]) -> int:
     try:
         return work()
     except expected as error:
-        for line in getattr(error, "lines", ()):
-            _bootstrap.say("    " + line)
-        _bootstrap.say(f"llm_normalize: {error}")
+        _uv.tell(error)
         return 1
     except KeyboardInterrupt:
         _bootstrap.say("\nllm_normalize: interrupted; nothing is left running")

@@ -36,8 +36,10 @@ def test_each_stream_has_an_id_a_time_and_texts_of_its_own(kind: str) -> None:
         assert values(one, name) & values(two, name) <= {"", "None"}
     for name in ("object", "model"):
         assert values(one, name) == values(two, name)
-    texts = [traffic.text_of(b"".join(each)) for each in (one, two)]
-    assert texts[0] != texts[1]
+    sent = [one, *(traffic.sent(plan(kind, seed=seed)) for seed in range(9))]
+    texts = {traffic.text_of(b"".join(each)) for each in sent}
+    # A capture of the repository may have a call without arguments, and no words.
+    assert len(texts) > 1 or not set(traffic._LETTERS) & set(*texts)
     assert traffic.sent(plan(kind)) == one
 
 

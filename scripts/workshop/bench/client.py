@@ -102,7 +102,7 @@ class Stream:
     async def _ask(self, client: Client) -> None:
         started = time.monotonic()
         headers = {"authorization": "Bearer bench", HEADER: self._plan.header()}
-        answer = await client.ask(PATH, self._plan.request(), headers)
+        answer = client.ask(PATH, self._plan.request(), headers)
         self._body = await rest(answer)
         self.took = time.monotonic() - started
         if answer.status != http.HTTPStatus.OK:

@@ -1,7 +1,7 @@
 """An input of the fuzzer: bytes that say an answer, and what is done with it."""
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 from llm_normalize.chat.state.stream_state import Asked
@@ -16,14 +16,7 @@ LONGEST = 16 * 1024
 """Bytes of an input; larger ones are slow and show nothing more."""
 
 every_fix: list[type[Fix]] = [*FIXES]
-
-
-def add_fixes(values: Iterable[object]) -> None:
-    """Apply the fixes among *values*, too, after all others."""
-    classes = [value for value in values if isinstance(value, type)]
-    every_fix.extend(
-        each for each in classes if issubclass(each, Fix) and each is not Fix
-    )
+"""The fixes that are applied."""
 
 
 HEADER = 8

@@ -127,9 +127,7 @@ def run(output: Path) -> int:
                 digest = hashlib.sha256(data).hexdigest()
                 print(f"{digest}  {len(data):9,} bytes  {output / path.name}")
     except _uv.SetupError as error:
-        for line in error.lines:
-            _bootstrap.say("    " + line)
-        _bootstrap.say(f"build.py: {error}")
+        _uv.tell(error, "build.py")
         return 1
     except OSError as error:
         _bootstrap.say(f"build.py: {output}: {error.strerror or error}")

@@ -145,7 +145,7 @@ async def ask(place: Place, path: str, asked: Any) -> bytes:
         ChildError: There was no whole answer.
     """
     async with asyncio.timeout(PATIENCE), await connect(place) as client:
-        answer = await client.ask(path, json.dumps(asked).encode())
+        answer = client.ask(path, json.dumps(asked).encode())
         body = await rest(answer)
     if answer.status != 200 or not answer.done:  # noqa: PLR2004
         raise ChildError(f"{place} answers {path} with {answer.status}: {body!r}")
