@@ -271,7 +271,10 @@ def allow_repetition(before: conformance.Meaning, after: conformance.Meaning) ->
         legacy = [choice.function_call] if choice.function_call else []
         moved = [] if now.function_call else legacy  # it is a tool call now
         if len(now.calls) > len(choice.calls) + len(moved):
-            continue
+            calls = [x for each in choice.calls for x in conformance.apart(each)]
+            if len(now.calls) > len(calls) + len(moved):
+                continue
+            choice.calls = calls
         pairs = [*zip(choice.calls, now.calls, strict=False)]
         for call in legacy:  # a tool call may say it now
             found = [each for each in (now.function_call, *now.calls) if each]
