@@ -145,20 +145,22 @@ class FieldNull(Fix):
         changed = not self.asked.usage and chunk.get("usage", 0) is None
         if changed:
             del chunk["usage"]
-        return self.body(chunk) or changed
+        return _drop_unknown(chunk, only_null=True) or changed
 
     def body(self, body: Chunk) -> bool:
         """Drop the keys."""
-        return _drop_unknown(body, lambda value: value is None)
+        return _drop_unknown(body, only_null=True)
 
 
-def _drop_unknown(chunk: Chunk, is_spare: Callable[[Json], bool]) -> bool:
-    """Drop spare values under keys that OpenAI does not define; tell whether any were."""
-    dropped = [
-        drop_keys(part, [k for k, v in part.items() if k not in known and is_spare(v)])
-        for part, known in parts(chunk)
-    ]
-    return any(dropped)
+def _drop_unknown(chunk: Chunk, *, only_null: bool) -> bool:
+    """Drop keys that OpenAI does not define, or null ones; tell whether there were any."""
+    changed = False
+    for part, known in parts(chunk):
+        found = [key for key in part if key not in known]
+        if only_null:
+            found = [key for key in found if part[key] is None]
+        changed |= drop_keys(part, found)
+    return changed
 
 
 _STRICT = Asked(stream=True, strict=True)
@@ -206,7 +208,7 @@ class FieldUnknown(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Drop the keys."""
-        if not (self.asked.strict and _drop_unknown(chunk, lambda _: True)):
+        if not (self.asked.strict and _drop_unknown(chunk, only_null=False)):
             return False
         in_deltas(chunk, lambda delta: _drop_calls(delta, is_hollow))
         return True

@@ -22,7 +22,6 @@ from ..chat.chunks.chunk import (
     change_all,
     choices,
     deltas,
-    in_deltas,
     in_messages,
 )
 from ..chat.state.stream_state import Asked, Seen
@@ -187,7 +186,7 @@ class DeltaFix(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Repair the deltas."""
-        return sum(self.delta(*each) for each in deltas(chunk)) > 0
+        return sum([self.delta(*each) for each in deltas(chunk)]) > 0
 
 
 class PartFix(Fix):
@@ -199,7 +198,7 @@ class PartFix(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Repair the deltas."""
-        return in_deltas(chunk, self.part)
+        return sum([self.part(delta) for _, _, delta in deltas(chunk)]) > 0
 
     def body(self, body: Chunk) -> bool:
         """Repair the messages."""
