@@ -151,9 +151,8 @@ def run(title: str, command: Sequence[str], **more: str) -> str:
     try:
         with subprocess.Popen(
             command,
-            cwd=Path(__file__)
-            .resolve()
-            .parents[1],  # the settings of another project do not count
+            # The settings of another project do not count.
+            cwd=Path(__file__).resolve().parents[1],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -81,6 +81,7 @@ def has_atheris() -> bool:
 
 def work(flags: argparse.Namespace) -> None:
     """Run inputs until the time or the number is used up, in the job."""
+    flags.until = time.monotonic() + (flags.seconds or float("inf"))  # imports count
     if not has_atheris():
         from workshop.fuzz import engine  # noqa: PLC0415 - it needs Python 3.12
 

@@ -221,8 +221,6 @@ def run_matrix(arguments: list[str]) -> list[Result]:
 def run_apart(name: str, arguments: list[str]) -> Result:
     """Run the tests in a folder that the suite leaves out."""
     folder = f"tests/{name}"
-    if not (_bootstrap.ROOT / folder).is_dir():
-        return Result(name, f"not run: there is no {folder}")
     if packages := lacking(name):
         hint = f"install it (Debian, Ubuntu: apt-get install {' '.join(packages)})"
         reason = f"not run: there is no {' and no '.join(packages)}; {hint}"

@@ -24,20 +24,6 @@ for _folder in map(str, (ADDON, SCRIPTS / "deploy", ROOT / "tests")):
         sys.path.append(_folder)
 
 
-MODULES = {"PYTHONPATH": str(SCRIPTS)}
-"""What a child needs in its environment that is a module of the workshop."""
-
-
-def module(name: str, *arguments: str, python: str = sys.executable) -> "list[str]":
-    """Return how to start the module *name* of the workshop; it needs `MODULES`."""
-    return [python, "-m", name, *arguments]
-
-
 def variables(**more: str) -> "dict[str, str]":
     """Return the environment of a child: this one's, and *more*."""
-    return {
-        **os.environ,
-        "PYTHONUNBUFFERED": "1",
-        "PYTHONUTF8": "1",
-        **more,
-    }
+    return {**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1", **more}

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
@@ -50,8 +51,8 @@ def service(*holes: str) -> Iterator[tuple[str, list[str]]]:
 
 def audit(url: str) -> subprocess.CompletedProcess[str]:
     return ended(
-        [*workshop.module("workshop.release.audit"), "--service-url", url],
-        env=workshop.variables(NO_PROXY="*", **workshop.MODULES),
+        [sys.executable, "-m", "workshop.release.audit", "--service-url", url],
+        env=workshop.variables(NO_PROXY="*", PYTHONPATH=str(workshop.SCRIPTS)),
         stderr=subprocess.STDOUT,
     )
 

@@ -14,6 +14,7 @@ import pytest
 from launchers import load
 from llm_normalize.chat.chunks.chunk import Chunk, deltas
 from llm_normalize.chat.state.stream_state import Asked, Seen
+from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import Fix
 from script_runs import ended
 from streams import ANY
@@ -165,7 +166,7 @@ def test_broken_promise_is_found(
 ) -> None:
     case = cases.Case(Asked(stream=True), STREAM, mode)
     assert kinds(case) == set()
-    monkeypatch.setattr(cases, "every_fix", [*cases.every_fix, fix])
+    monkeypatch.setattr(checks, "FIXES", [*FIXES, fix])
     assert kind in kinds(case)
 
 
@@ -180,7 +181,7 @@ def test_broken_body_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     body = b'{"choices":[{"index":0,"message":{"content":"Tea"}}]}'
     case = cases.Case(Asked(), body, "body")
     assert kinds(case) == set()
-    monkeypatch.setattr(cases, "every_fix", [*cases.every_fix, Loses])
+    monkeypatch.setattr(checks, "FIXES", [*FIXES, Loses])
     assert "body lost choice …: text … became …" in kinds(case)
 
 

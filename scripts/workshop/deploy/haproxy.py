@@ -17,9 +17,7 @@ from workshop.child import Child, ChildError
 
 CONFIGURATION = ROOT / "scripts" / "deploy" / "haproxy.cfg"
 BACKEND = "normalize"
-_SERVERS = re.compile(
-    r"(?m)^ *# begin instances.*\n(?: *server .*\n)+ *# end instances$"
-)
+_SERVERS = r"(?m)^ *# begin instances.*\n(?: *server .*\n)+ *# end instances$"
 _READY = re.compile(r"Loading success")
 _PATIENCE = 20  # seconds for a start and for a reload
 
@@ -55,13 +53,11 @@ def configuration(ports: Sequence[int], bind: str, admin: Path) -> str:
     servers = "\n".join(f"    server {name_of(at)} {LOOPBACK}:{at}" for at in ports)
     text = CONFIGURATION.read_text(encoding="utf-8")
     for pattern, replacement in (
-        (_SERVERS.pattern, servers),
+        (_SERVERS, servers),
         (r"(?m)^    bind \S+$", f"    bind {bind}"),
         (r"(?m)^(    stats socket) \S+ mode 660", rf"\1 {admin} mode 600"),
-        (
-            r"(?m)^    user haproxy\n    group haproxy\n",
-            "",
-        ),  # who runs it may not change
+        # Who runs it may not change.
+        (r"(?m)^    user haproxy\n    group haproxy\n", ""),
     ):
         text, count = re.subn(pattern, replacement, text)
         if count != 1:

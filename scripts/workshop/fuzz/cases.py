@@ -5,8 +5,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 from llm_normalize.chat.state.stream_state import Asked
-from llm_normalize.fixes import FIXES
-from llm_normalize.repair.fix import Fix
 
 type Json = Any
 type Say = Callable[[str, str], None]
@@ -14,9 +12,6 @@ type Say = Callable[[str, str], None]
 
 LONGEST = 16 * 1024
 """Bytes of an input; larger ones are slow and show nothing more."""
-
-every_fix: list[type[Fix]] = [*FIXES]
-"""The fixes that are applied."""
 
 
 HEADER = 8

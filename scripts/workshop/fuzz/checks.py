@@ -24,13 +24,13 @@ from typing import NamedTuple
 from llm_normalize import conformance
 from llm_normalize.chat.chunks import chunk
 from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.engine.fix_plan import FixPlan
 from llm_normalize.repair.engine.payload import may_tell_failure
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.engine.text_memory import TextMemory
 from llm_normalize.repair.outcome import EventRecord
-from workshop.fuzz import cases
 from workshop.fuzz.cases import STATUSES, Case, Json, Say
 from workshop.fuzz.meaning import (
     FIGURES,
@@ -169,7 +169,7 @@ class _Run(NamedTuple):
 
 def _run(case: Case, reads: Sequence[bytes]) -> _Run:
     steps: list[EventRecord] = []
-    pipeline = Pipeline(case.asked, cases.every_fix, steps.append, "fuzz")
+    pipeline = Pipeline(case.asked, FIXES, steps.append, "fuzz")
     out = [each for read in reads for each in pipeline.feed(read)]
     if case.ended:
         out += pipeline.end()
@@ -432,7 +432,7 @@ def _check_long(case: Case, say: Say) -> None:
     # What has a limit may fill by one a round: until then it grows.
     passes = max(2 * LOW_LIMITS["MAX_TRACKED"], _LONG // len(blocks))
     half = passes // 2
-    pipeline = Pipeline(case.asked, cases.every_fix, label="fuzz")
+    pipeline = Pipeline(case.asked, FIXES, label="fuzz")
     sizes: list[int] = []
     for number in range(1000, 1000 + 3 * half):
         data = b"".join(blocks)
@@ -458,13 +458,13 @@ _GROWTH = 8192  # bytes; more than what the low limits leave room for
 def _check_body(case: Case, say: Say) -> None:
     data, status = case.payload, case.status
     asked = replace(case.asked, stream=False)
-    step = repair_body(data, status, asked, cases.every_fix, "fuzz")
+    step = repair_body(data, status, asked, FIXES, "fuzz")
     out = b"".join(step.after)
     if out != data and not step.fixes:
         say("changed without a fix (body)", difference(data, out))
     value = read_json(data)
     if isinstance(value, dict):
-        again = repair_body(out, status, asked, cases.every_fix, "fuzz")
+        again = repair_body(out, status, asked, FIXES, "fuzz")
         if again.after != [out]:
             names = listed(again.fixes)
             say(f"body twice differs {names}", difference(out, b"".join(again.after)))

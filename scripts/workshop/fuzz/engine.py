@@ -25,15 +25,12 @@ class Job:
     """Runs inputs, tells how many, and saves what they find.
 
     Args:
-        flags: Those of scripts/fuzz.py.
-
-    Attributes:
-        until: When to end, on the monotonic clock.
+        flags: Those of scripts/fuzz.py, and when to end, on the monotonic clock.
     """
 
     def __init__(self, flags: Namespace) -> None:
         self.runs = 0
-        self.until = time.monotonic() + (flags.seconds or float("inf"))
+        self._until: float = flags.until
         self._folder: Path = flags.job
         self._started = self._reported = time.monotonic()
         self._kinds: set[str] = set()
@@ -59,7 +56,7 @@ class Job:
             os._exit(1)
 
     def _save(self, found: Finding, data: bytes) -> None:
-        left = max(min(SHRINKING, self.until - time.monotonic()), 1)
+        left = max(min(SHRINKING, self._until - time.monotonic()), 1)
         data = shrink(data, found.kind, left)
         digest = hashlib.sha256(data).hexdigest()[:8]
         path = self._folder / f"{found.slug}-{digest}.part"
@@ -111,7 +108,7 @@ def by_chance(flags: Namespace) -> None:
     dice = random.Random(flags.seed)
     for data in known[: flags.runs]:
         job.run(data)
-    while time.monotonic() < job.until and job.runs < (flags.runs or sys.maxsize):
+    while time.monotonic() < flags.until and job.runs < (flags.runs or sys.maxsize):
         data = dice.choice(known)
         for _ in range(dice.randint(1, 4)):
             data = mutator.mutate(data, dice)

@@ -9,16 +9,11 @@ from pathlib import Path
 
 from llm_normalize import conformance
 from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import Example, wire
 from llm_normalize.wire.json_text import dumps
 from workshop import RECORDED, ROOT
-from workshop.fuzz.cases import (
-    HEADER,
-    LONGEST,
-    STATUSES,
-    Case,
-    every_fix,
-)
+from workshop.fuzz.cases import HEADER, LONGEST, STATUSES, Case
 
 INPUTS = ROOT / "tests" / "fuzz"
 
@@ -51,7 +46,7 @@ def _captures() -> Iterator[Case]:
 
 
 def _examples() -> Iterator[Case]:
-    for fix in every_fix:
+    for fix in FIXES:
         for example in fix.examples:
             yield _of_example(example)
 

@@ -71,11 +71,7 @@ class Findings:
 
 
 def run(
-    arguments: Sequence[str],
-    seed: int,
-    until: float,
-    *,
-    reported: tuple[str, ...],
+    arguments: Sequence[str], seed: int, until: float, *, reported: tuple[str, ...]
 ) -> int:
     """Replay what broke a promise once, run the job, and return the exit code.
 

@@ -17,7 +17,6 @@ FLOOD = Phase(200_000, 1)
 """What a slow client is offered: some 60 MB."""
 UNREAD = 2
 """Clients that read nothing over HTTP/2: what they cost is memory."""
-_WINDOW = 64 * 1024 - 1
 WHEN = {"without": 1, "while buffers fill": 3, "with": 1}
 """What others feel, and how many steps each takes."""
 
@@ -35,7 +34,7 @@ def slow_clients(side: Side) -> list[Client]:
 def unread_clients(side: Side) -> list[Client]:
     """Return clients that take their first window over HTTP/2, and no more."""
     context = client_context(side.proxy.confdir / "mitmproxy-ca-cert.pem", ["h2"])
-    return _clients(side, UNREAD, unread=True, context=context, window=_WINDOW)
+    return _clients(side, UNREAD, unread=True, context=context)
 
 
 def _clients(side: Side, count: int, **how: Any) -> list[Client]:
@@ -106,15 +105,8 @@ async def _cost(side: Side, how: str, clients: Sequence[Client]) -> None:
         await asyncio.sleep(seconds)
         steps.append((await crowd.taken(), crowd.grown()))
     await crowd.leave()
-    (taken, grown), (later_taken, later_grown) = steps
-    side.place.figures.hoards.append(
-        Hoard(
-            side.name,
-            how,
-            (taken, later_taken),
-            (grown, later_grown),
-        )
-    )
+    taken, grown = zip(*steps, strict=True)
+    side.place.figures.hoards.append(Hoard(side.name, how, taken, grown))
 
 
 async def _feel(side: Side) -> None:
@@ -130,11 +122,6 @@ async def _feel(side: Side) -> None:
     side.place.figures.total.include(await others.end())
     await crowd.leave()
     side.place.figures.felt += [
-        Felt(
-            side.name,
-            when,
-            seconds_at(late, 0.5),
-            seconds_at(late, 0.99),
-        )
+        Felt(side.name, when, seconds_at(late, 0.5), seconds_at(late, 0.99))
         for when, late in zip(WHEN, others.late, strict=True)
     ]

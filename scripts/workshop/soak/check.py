@@ -148,12 +148,9 @@ def _shortened(
     choices = {}
     for index, due in meaning.choices.items():
         got = after.choices.get(index, conformance.Choice())
-        calls = [
-            _shorter_call(*both)
-            for both in zip(
-                due.calls, got.calls, strict=False
-            )  # the client may have less
-        ]
+        # The client may have less.
+        both = zip(due.calls, got.calls, strict=False)
+        calls = [_shorter_call(*each) for each in both]
         function = due.function_call
         if function and got.function_call:
             function = _shorter_call(function, got.function_call)

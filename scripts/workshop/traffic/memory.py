@@ -41,7 +41,10 @@ def weigh(pid: int) -> Weight:
         OSError: It is gone, or the system has no /proc.
     """
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
-    rss, peak = parse_status(status)
+    found = dict(re.findall(r"^Vm(RSS|HWM):\s*(\d+) kB$", status, re.MULTILINE))
+    if not found:
+        raise ProcessLookupError("it has ended, and waits to be reaped")
+    rss, peak = (int(found[name]) * 1024 for name in ("RSS", "HWM"))
     return Weight(time.monotonic(), rss, peak, cpu_seconds(pid))
 
 
@@ -56,18 +59,6 @@ def cpu_seconds(pid: int) -> float:
     if failed:
         raise ProcessLookupError(failed, f"process {pid} has no CPU clock")
     return time.clock_gettime_ns(clock.value) / 1e9
-
-
-def parse_status(text: str) -> tuple[int, int]:
-    """Return resident memory and its peak, in bytes, of what /proc/PID/status says.
-
-    Raises:
-        ProcessLookupError: It has neither: the process has ended, and waits to be reaped.
-    """
-    found = dict(re.findall(r"^Vm(RSS|HWM):\s*(\d+) kB$", text, re.MULTILINE))
-    if len(found) != 2:  # noqa: PLR2004 - the two names above
-        raise ProcessLookupError("no memory in /proc/PID/status")
-    return int(found["RSS"]) * 1024, int(found["HWM"]) * 1024
 
 
 QUIET = 0.05  # seconds; five of them: the pairs log gathers for 0.2 s before it writes

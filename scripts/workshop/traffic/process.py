@@ -4,12 +4,13 @@ import asyncio
 import contextlib
 import json
 import resource
+import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workshop import MODULES, mitmdump, module, variables
+from workshop import SCRIPTS, mitmdump, variables
 from workshop.child import START, Child, ChildError
 from workshop.mitmdump import Place
 from workshop.traffic.client import connect, rest
@@ -46,7 +47,8 @@ class ProviderProcess(Child):
     """
 
     def __init__(self, name: str, folder: Path, *args: str) -> None:
-        command, env = module(name, *args), variables(**MODULES)
+        command = [sys.executable, "-m", name, *args]
+        env = variables(PYTHONPATH=str(SCRIPTS))
         # A Ctrl-C in the terminal is for the process that has the figures.
         super().__init__(
             "the provider", command, folder, env=env, start_new_session=True
