@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from launchers import load
+from workshop.bench import client, command, figures, lean, traffic
 
 PROVIDERS = ("NIM", "DeepSeek", "Groq", "OpenRouter", "OpenAI")
 
@@ -17,7 +17,6 @@ PROVIDERS = ("NIM", "DeepSeek", "Groq", "OpenRouter", "OpenAI")
 
 
 def plan(kind: str, events: int = 60, seed: int = 7) -> Any:
-    traffic = load("workshop.bench.traffic")
     events = traffic.size(kind) if kind in PROVIDERS else events
     return traffic.Plan(kind, events, seed)
 
@@ -29,7 +28,6 @@ def values(events: list[bytes], name: str) -> set[str]:
 
 @pytest.mark.parametrize("kind", ["good", "nim", *PROVIDERS])
 def test_each_stream_has_an_id_a_time_and_texts_of_its_own(kind: str) -> None:
-    traffic = load("workshop.bench.traffic")
     one, two = (traffic.sent(plan(kind, seed=seed)) for seed in (7, 8))
     assert len(one) == len(two) == plan(kind).events
     for name in ("id", "created"):
@@ -43,12 +41,12 @@ def test_each_stream_has_an_id_a_time_and_texts_of_its_own(kind: str) -> None:
 
 @pytest.mark.parametrize("size", [1, 7, 1000, 10**6])
 def test_yardstick_drops_nulls_however_the_stream_is_cut(size: int) -> None:
-    traffic, lean = load("workshop.bench.traffic"), load("workshop.bench.lean")
     (data,) = traffic.expected(plan("nim"), "sent")
     lean._pairs.clear()
     stream = lean.stream_of("x", pairs=True)
     reads = [data[at : at + size] for at in range(0, len(data), size)]
-    out = b"".join(b"".join([stream(read) or b""]) for read in reads)
+    passed = [stream(read) for read in reads]
+    out = b"".join(each for each in passed if isinstance(each, bytes))
     events = out.split(b"\n\n")
     assert b'"role":null' not in out
     assert traffic.text_of(out) == traffic.text_of(data)
@@ -62,10 +60,9 @@ def test_yardstick_drops_nulls_however_the_stream_is_cut(size: int) -> None:
 
 
 def figure(*costs: tuple[float, float], kept_up: bool = True) -> Any:
-    found, client = load("workshop.bench.figures"), load("workshop.bench.client")
-    return found.figure(
+    return figures.figure(
         [
-            found.Duel(client.Used(own, kept_up), client.Used(floor, True))
+            figures.Duel(client.Used(own, kept_up), client.Used(floor, True))
             for own, floor in costs
         ]
     )
@@ -99,7 +96,6 @@ def result(*, kept_up: bool = True, rounds: int = 2) -> dict[str, Any]:
 def test_table_of_a_side_that_fell_behind_is_in_no_document(
     kept_up: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    command = load("workshop.bench.command")
     document = tmp_path / "performance.md"
     before = "<!-- begin bench (x writes this) -->\n<!-- end bench -->\n"
     document.write_text(before)
