@@ -27,12 +27,11 @@ from llm_normalize.desktop.machine import Machine, Result
 from llm_normalize.run import child
 from llm_normalize.run.start_error import StartError
 from ports import free_port
+from script_runs import ended
 from support import Provider, Request, Script, body_script
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = [sys.executable, "-m", "llm_normalize"]
-KNOWS_JAVA = hasattr(pkcs12, "serialize_java_truststore")
-"""Not so the oldest mitmproxy's cryptography: then a sentence says so."""
 ASK = {
     "model": provider.MODEL,
     "stream": True,
@@ -108,15 +107,8 @@ def environ(tmp_path: Path) -> dict[str, str]:
 def executed(
     environ: dict[str, str], *given: str, **more: str
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*PROGRAM, "exec", *given],
-        env={**environ, **more},
-        cwd=environ["HOME"],
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
+    command = [*PROGRAM, "exec", *given]
+    return ended(command, env={**environ, **more}, cwd=environ["HOME"])
 
 
 def asking(hosts: Hosts, *program: str) -> list[str]:
@@ -130,8 +122,8 @@ def asking(hosts: Hosts, *program: str) -> list[str]:
 def test_program_gets_repaired_answers_and_reaches_other_hosts(
     name: str, hosts: Hosts, environ: dict[str, str], tmp_path: Path
 ) -> None:
-    if name == "java" and not (shutil.which("javac") and KNOWS_JAVA):
-        pytest.skip("needs a JDK, and cryptography 45 or newer")
+    if name == "java" and not shutil.which("javac"):
+        pytest.skip("needs a JDK")
     if name == "java":
         (tmp_path / "Ask.java").write_text(JAVA)
         subprocess.run(["javac", "Ask.java"], cwd=tmp_path, check=True)
@@ -378,14 +370,17 @@ def test_variables_are_those_of_proxy_and_trust(tmp_path: Path) -> None:
     }
 
 
-def test_options_of_java_stay_and_ours_come_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_without_a_newer_cryptography_java_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.delattr(pkcs12, "serialize_java_truststore")
+    machine = Having(environ={"HAS": "java"})
+    assert "JAVA_TOOL_OPTIONS" not in variables(machine, 81, tmp_path)
+    assert "needs cryptography 45 or newer (pip" in capsys.readouterr().err
+
+
+def test_options_of_java_stay_and_ours_come_once(tmp_path: Path) -> None:
     machine = Having(environ={"HAS": "java", "JAVA_TOOL_OPTIONS": "-Dmine=1"})
-    if not KNOWS_JAVA:
-        assert "JAVA_TOOL_OPTIONS" not in variables(machine, 81, tmp_path)
-        assert "needs cryptography 45 or newer (pip" in capsys.readouterr().err
-        return
     first = variables(machine, 81, tmp_path)["JAVA_TOOL_OPTIONS"]
     assert first.startswith("-Dmine=1 -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=81")
     again = Having(environ={"HAS": "java", "JAVA_TOOL_OPTIONS": first})
@@ -427,7 +422,6 @@ def test_certificates_that_the_bundle_lacks_are_told(
     assert f"SSL_CERT_FILE={path}\n" in said
 
 
-@pytest.mark.skipif(not KNOWS_JAVA, reason="needs cryptography 45 or newer")
 def test_roots_of_java_are_not_written_through_a_link(
     bundle: Path, tmp_path: Path
 ) -> None:
