@@ -156,7 +156,7 @@ def test_what_a_provider_echoes_of_the_request_goes(key: str) -> None:
 
 
 def test_text_in_fragments_is_one_text() -> None:
-    whole = "abc" * 20
+    whole = "abcab" * 12
     parts = [chunk({"content": whole[at : at + 3]}) for at in range(0, 60, 3)]
     out = filled(wire(parts))
     reported = "".join(re.findall(r'"content":"(\w+)"', out.decode()))

@@ -28,7 +28,7 @@ from llm_normalize.run import child
 from llm_normalize.run.start_error import StartError
 from ports import free_port
 from script_runs import ended
-from support import Provider, Request, Script, body_script
+from support import status_page
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = [sys.executable, "-m", "llm_normalize"]
@@ -73,12 +73,6 @@ class Hosts(NamedTuple):
     listed: int
     unlisted: int
     roots: Path
-
-
-class Claims(NamedTuple):
-    port: int
-    confdir: Path
-    named: list[str]
 
 
 @pytest.fixture(scope="module")
@@ -276,24 +270,18 @@ def test_arguments_that_do_not_serve_are_refused(
 
 
 @pytest.fixture
-def claims(tmp_path: Path) -> Iterator[Claims]:
+def claims(tmp_path: Path) -> Iterator[proxy.Proxy]:
     """What says that it is the proxy, and that its CA is in the folder named."""
     confdir = tmp_path / "conf"
     (confdir / "normalize").mkdir(parents=True)
     (confdir / "mitmproxy-ca-cert.pem").touch()
     (confdir / "normalize" / "ca-bundle.pem").touch()
-    named = [str(confdir)]
-
-    def answer(_: Request) -> Script:
-        text = json.dumps({"name": "llm_normalize", "confdir": named[0]})
-        return body_script(text.encode())
-
-    with Provider(answer=answer) as server:
-        yield Claims(server.port, confdir, named)
+    with status_page(confdir=str(confdir)) as server:
+        yield proxy.Proxy(server.port, confdir)
 
 
-def test_proxy_of_this_user_is_used(claims: Claims) -> None:
-    assert proxy.running(claims.port) == proxy.Proxy(claims.port, claims.confdir)
+def test_proxy_of_this_user_is_used(claims: proxy.Proxy) -> None:
+    assert proxy.running(claims.port) == claims
 
 
 @pytest.mark.parametrize(
@@ -304,19 +292,17 @@ def test_proxy_of_this_user_is_used(claims: Claims) -> None:
         ("/no/such/folder", "there is no CA in its folder /no/such/folder. Stop it"),
     ],
 )
-def test_folder_without_a_ca_is_not_trusted(
-    named: str, says: str, claims: Claims
-) -> None:
-    claims.named[0] = named
-    with pytest.raises(StartError, match=f"{claims.port} is not a proxy .*: {says}"):
-        proxy.running(claims.port)
+def test_folder_without_a_ca_is_not_trusted(named: str, says: str) -> None:
+    refused = pytest.raises(StartError, match=f"is not a proxy .*: {says}")
+    with status_page(confdir=named) as server, refused:
+        proxy.running(server.port)
 
 
 @pytest.mark.parametrize(
     "name", ["", "mitmproxy-ca-cert.pem", "normalize", "normalize/ca-bundle.pem"]
 )
 def test_what_another_user_owns_is_not_trusted(
-    name: str, claims: Claims, monkeypatch: pytest.MonkeyPatch
+    name: str, claims: proxy.Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others, stat = claims.confdir / name, Path.stat
 
@@ -336,10 +322,10 @@ def test_what_another_user_owns_is_not_trusted(
     ("tool", "words"), [(env_command, []), (exec_command, ["--", "env"])]
 )
 def test_no_program_gets_what_is_not_trusted(
-    tool: Any, words: list[str], claims: Claims, capsys: pytest.CaptureFixture[str]
+    tool: Any, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    claims.named[0] = "/evil"
-    assert tool.main(["-p", str(claims.port), *words]) == 1
+    with status_page(confdir="/evil") as server:
+        assert tool.main(["-p", str(server.port), *words]) == 1
     out, err = capsys.readouterr()
     assert out == ""
     assert "is not a proxy to trust: there is no CA in its folder /evil" in err
@@ -455,7 +441,7 @@ def test_script_for_node_is_known_by_its_first_line(
 
 @pytest.mark.parametrize("knows", [True, False])
 def test_program_for_a_node_that_ignores_the_proxy_is_told_so(
-    claims: Claims,
+    claims: proxy.Proxy,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     *,

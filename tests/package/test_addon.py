@@ -117,16 +117,6 @@ def test_a_size_given_later_is_the_running_log_s(proxy: Proxy) -> None:
     assert proxy.addon.logs.current.size == 2 * 1024 * 1024
 
 
-def test_the_log_is_named_for_the_port(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server = proxy.context.master.addons.get("proxyserver")
-    monkeypatch.setattr(server, "listen_addrs", lambda: [("127.0.0.1", 9090)])
-    proxy.stream(chat_flow(), GOOD)
-    proxy.close()
-    assert (proxy.folder / "normalize" / "pairs-9090.jsonl").exists()
-
-
 def test_a_path_whose_words_contain_a_placeholder_stays(proxy: Proxy) -> None:
     path = proxy.folder / "REPORTS" / "pairs.jsonl"
     proxy.set(normalize_pairs=str(path))

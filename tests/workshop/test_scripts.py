@@ -63,7 +63,7 @@ def test_help_works_on_python_3_8(name: str, tmp_path: Path) -> None:
     assert ".venv" in help_of(name, old_python(), tmp_path)
 
 
-@pytest.mark.parametrize("path", of_python_3_8(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(of_python_3_8()), ids=lambda path: path.stem)
 def test_script_is_written_for_python_3_8(path: Path) -> None:
     ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 8))
 
