@@ -83,12 +83,14 @@ WIDE = ["tests/properties"]
 APART = ["tests/end_to_end", "tests/faults", "tests/security"]
 # They are about tools, which pyproject.toml leaves out of what is measured.
 TOOLS = [
+    "tests/client",
     "tests/demo",
     "tests/desktop_units",
     "tests/docs",
     "tests/doctor",
     "tests/report",
     "tests/run",
+    "tests/setup",
     "tests/workshop",
 ]
 UNMEASURED = [*WIDE, *APART, *TOOLS]

@@ -23,9 +23,11 @@ from support import (
     to,
 )
 
-pytest.register_assert_rewrite("faults.scenario", "faults.rig", "faults.memory")
+pytest.register_assert_rewrite(
+    "faults.logs", "faults.scenario", "faults.rig", "faults.memory", "html_page"
+)
 TRACERS = pytest.StashKey[Tracers]()
-WAITING = {"demo", "doctor", "end_to_end", "faults", "retries", "run", "workshop"}
+WAITING = {"client", "demo", "doctor", "end_to_end", "faults", "run", "workshop"}
 """Folders of tests that wait for processes."""
 FIRST = "gw0"
 """The worker that measures what the package runs as it is imported."""

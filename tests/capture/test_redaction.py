@@ -57,11 +57,12 @@ def test_same_fixes_fire_as_often_when_all_words_are_gone(path: Path) -> None:
 
 
 def test_words_go_and_their_shape_stays() -> None:
-    said = "The Kettle sings, naïve: 水 42 🐈!"
+    said = "The Kettle sings, naïve: 水 42 \U0001d41a🐈!"
     out = value_of(filled(event(content=said)))["content"]
     assert isinstance(out, str)
     assert re.fullmatch(
-        r"[A-Z][a-z]{2} [A-Z][a-z]{5} [a-z]{5}, [a-z]{2}[à-ö][a-z]{2}: [一-丟] \d\d 🐈!",
+        r"[A-Z][a-z]{2} [A-Z][a-z]{5} [a-z]{5}, [a-z]{2}[à-ö][a-z]{2}: [一-丟] \d\d "
+        r"[𠀀-𠀏]🐈!",
         out,
     )
     assert not {"Kettle", "sings"} & set(out.split())
@@ -155,7 +156,7 @@ def test_what_a_provider_echoes_of_the_request_goes(key: str) -> None:
 
 
 def test_text_in_fragments_is_one_text() -> None:
-    whole = "".join(chr(97 + n % 26) for n in range(60))
+    whole = "abcab" * 12
     parts = [chunk({"content": whole[at : at + 3]}) for at in range(0, 60, 3)]
     out = filled(wire(parts))
     reported = "".join(re.findall(r'"content":"(\w+)"', out.decode()))
@@ -180,6 +181,7 @@ def test_arguments_stay_json_over_all_fragments() -> None:
     assert list(map(type, read.values())) == [str, list, bool]
     assert list(read.values())[1:] == [[11, -11.0, True, None], False]
     assert "city" not in reported
+    assert r"\u0041" in reported  # an escape is no word
 
 
 def test_tags_stay() -> None:

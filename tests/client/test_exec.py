@@ -27,12 +27,11 @@ from llm_normalize.desktop.machine import Machine, Result
 from llm_normalize.run import child
 from llm_normalize.run.start_error import StartError
 from ports import free_port
-from support import Provider, Request, Script, body_script
+from script_runs import ended
+from support import status_page
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = [sys.executable, "-m", "llm_normalize"]
-KNOWS_JAVA = hasattr(pkcs12, "serialize_java_truststore")
-"""Not so the oldest mitmproxy's cryptography: then a sentence says so."""
 ASK = {
     "model": provider.MODEL,
     "stream": True,
@@ -76,12 +75,6 @@ class Hosts(NamedTuple):
     roots: Path
 
 
-class Claims(NamedTuple):
-    port: int
-    confdir: Path
-    named: list[str]
-
-
 @pytest.fixture(scope="module")
 def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
     """Two servers behind private CAs: a provider, and one whose TLS stays closed."""
@@ -108,15 +101,8 @@ def environ(tmp_path: Path) -> dict[str, str]:
 def executed(
     environ: dict[str, str], *given: str, **more: str
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*PROGRAM, "exec", *given],
-        env={**environ, **more},
-        cwd=environ["HOME"],
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
+    command = [*PROGRAM, "exec", *given]
+    return ended(command, env={**environ, **more}, cwd=environ["HOME"])
 
 
 def asking(hosts: Hosts, *program: str) -> list[str]:
@@ -130,8 +116,8 @@ def asking(hosts: Hosts, *program: str) -> list[str]:
 def test_program_gets_repaired_answers_and_reaches_other_hosts(
     name: str, hosts: Hosts, environ: dict[str, str], tmp_path: Path
 ) -> None:
-    if name == "java" and not (shutil.which("javac") and KNOWS_JAVA):
-        pytest.skip("needs a JDK, and cryptography 45 or newer")
+    if name == "java" and not shutil.which("javac"):
+        pytest.skip("needs a JDK")
     if name == "java":
         (tmp_path / "Ask.java").write_text(JAVA)
         subprocess.run(["javac", "Ask.java"], cwd=tmp_path, check=True)
@@ -284,24 +270,18 @@ def test_arguments_that_do_not_serve_are_refused(
 
 
 @pytest.fixture
-def claims(tmp_path: Path) -> Iterator[Claims]:
+def claims(tmp_path: Path) -> Iterator[proxy.Proxy]:
     """What says that it is the proxy, and that its CA is in the folder named."""
     confdir = tmp_path / "conf"
     (confdir / "normalize").mkdir(parents=True)
     (confdir / "mitmproxy-ca-cert.pem").touch()
     (confdir / "normalize" / "ca-bundle.pem").touch()
-    named = [str(confdir)]
-
-    def answer(_: Request) -> Script:
-        text = json.dumps({"name": "llm_normalize", "confdir": named[0]})
-        return body_script(text.encode())
-
-    with Provider(answer=answer) as server:
-        yield Claims(server.port, confdir, named)
+    with status_page(confdir=str(confdir)) as server:
+        yield proxy.Proxy(server.port, confdir)
 
 
-def test_proxy_of_this_user_is_used(claims: Claims) -> None:
-    assert proxy.running(claims.port) == proxy.Proxy(claims.port, claims.confdir)
+def test_proxy_of_this_user_is_used(claims: proxy.Proxy) -> None:
+    assert proxy.running(claims.port) == claims
 
 
 @pytest.mark.parametrize(
@@ -312,19 +292,17 @@ def test_proxy_of_this_user_is_used(claims: Claims) -> None:
         ("/no/such/folder", "there is no CA in its folder /no/such/folder. Stop it"),
     ],
 )
-def test_folder_without_a_ca_is_not_trusted(
-    named: str, says: str, claims: Claims
-) -> None:
-    claims.named[0] = named
-    with pytest.raises(StartError, match=f"{claims.port} is not a proxy .*: {says}"):
-        proxy.running(claims.port)
+def test_folder_without_a_ca_is_not_trusted(named: str, says: str) -> None:
+    refused = pytest.raises(StartError, match=f"is not a proxy .*: {says}")
+    with status_page(confdir=named) as server, refused:
+        proxy.running(server.port)
 
 
 @pytest.mark.parametrize(
     "name", ["", "mitmproxy-ca-cert.pem", "normalize", "normalize/ca-bundle.pem"]
 )
 def test_what_another_user_owns_is_not_trusted(
-    name: str, claims: Claims, monkeypatch: pytest.MonkeyPatch
+    name: str, claims: proxy.Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others, stat = claims.confdir / name, Path.stat
 
@@ -344,10 +322,10 @@ def test_what_another_user_owns_is_not_trusted(
     ("tool", "words"), [(env_command, []), (exec_command, ["--", "env"])]
 )
 def test_no_program_gets_what_is_not_trusted(
-    tool: Any, words: list[str], claims: Claims, capsys: pytest.CaptureFixture[str]
+    tool: Any, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    claims.named[0] = "/evil"
-    assert tool.main(["-p", str(claims.port), *words]) == 1
+    with status_page(confdir="/evil") as server:
+        assert tool.main(["-p", str(server.port), *words]) == 1
     out, err = capsys.readouterr()
     assert out == ""
     assert "is not a proxy to trust: there is no CA in its folder /evil" in err
@@ -378,14 +356,17 @@ def test_variables_are_those_of_proxy_and_trust(tmp_path: Path) -> None:
     }
 
 
-def test_options_of_java_stay_and_ours_come_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_without_a_newer_cryptography_java_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.delattr(pkcs12, "serialize_java_truststore")
+    machine = Having(environ={"HAS": "java"})
+    assert "JAVA_TOOL_OPTIONS" not in variables(machine, 81, tmp_path)
+    assert "needs cryptography 45 or newer (pip" in capsys.readouterr().err
+
+
+def test_options_of_java_stay_and_ours_come_once(tmp_path: Path) -> None:
     machine = Having(environ={"HAS": "java", "JAVA_TOOL_OPTIONS": "-Dmine=1"})
-    if not KNOWS_JAVA:
-        assert "JAVA_TOOL_OPTIONS" not in variables(machine, 81, tmp_path)
-        assert "needs cryptography 45 or newer (pip" in capsys.readouterr().err
-        return
     first = variables(machine, 81, tmp_path)["JAVA_TOOL_OPTIONS"]
     assert first.startswith("-Dmine=1 -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=81")
     again = Having(environ={"HAS": "java", "JAVA_TOOL_OPTIONS": first})
@@ -427,7 +408,6 @@ def test_certificates_that_the_bundle_lacks_are_told(
     assert f"SSL_CERT_FILE={path}\n" in said
 
 
-@pytest.mark.skipif(not KNOWS_JAVA, reason="needs cryptography 45 or newer")
 def test_roots_of_java_are_not_written_through_a_link(
     bundle: Path, tmp_path: Path
 ) -> None:
@@ -461,7 +441,7 @@ def test_script_for_node_is_known_by_its_first_line(
 
 @pytest.mark.parametrize("knows", [True, False])
 def test_program_for_a_node_that_ignores_the_proxy_is_told_so(
-    claims: Claims,
+    claims: proxy.Proxy,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     *,

@@ -17,9 +17,6 @@ from clients.servers import Proxy
 from environments import EnvironmentLackingError
 from llm_normalize import conformance
 
-# Where a client does not report the same although OpenAI could have sent what it got.
-EXCEPTIONS: dict[Key, str] = {}
-
 # Quirks that none of these clients minds, and why they are repaired all the same.
 UNNOTICED = {
     "line-end-crlf": "breaks those that split at two newlines, and none of these does",
@@ -70,10 +67,7 @@ def test_client_sees_what_openai_would_have_sent(
     for family in FAMILIES:
         found = cell(matrix, client, family)  # of one run: where one lacks, all do
         with subtests.test(family):
-            if (client, family) in EXCEPTIONS:
-                assert found.after != found.wanted, "it is an exception no more"
-            else:
-                assert found.after == found.wanted
+            assert found.after == found.wanted
 
 
 @pytest.mark.parametrize("client", CLIENTS)

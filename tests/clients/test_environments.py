@@ -15,6 +15,7 @@ import pytest
 import _bootstrap
 import _uv
 import environments
+from script_runs import ended
 from support import LOOPBACK, Provider, Request, Script, body_script
 
 NAME = "made_up-1.0-py3-none-any.whl"
@@ -107,13 +108,8 @@ def uv_there(tmp_path: Path) -> _uv.Uv:
 
 def imported(folder: Path) -> str:
     code = "import made_up; print(made_up.WORDS)"
-    done = subprocess.run(
-        [str(environments.python_in(folder)), "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.strip()
+    command = [str(environments.python_in(folder)), "-c", code]
+    return ended(command, check=True).stdout.strip()
 
 
 def filled(folder: Path, by: str, lock: Path, tmp_path: Path) -> Path:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from launchers import executable
 from llm_normalize.demo import client, provider
 from llm_normalize.demo.view import aligned
 from llm_normalize.desktop.mitmproxy_program import program as program_of_mitmproxy
@@ -90,11 +91,7 @@ def run(temporary: Path, *command: str, **more: str) -> Run:
 
 def program(folder: Path, *lines: str) -> Path:
     """Make a folder whose mitmdump is a shell script; return it."""
-    path = folder / "mitmdump"
-    path.parent.mkdir(parents=True)
-    path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
-    path.chmod(0o755)
-    return folder
+    return executable(folder / "mitmdump", *lines).parent
 
 
 def run_with(folder: Path, temporary: Path) -> Run:

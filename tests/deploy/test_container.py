@@ -77,17 +77,10 @@ def test_the_linter_finds_no_fault() -> None:
     assert linted(TEXT) == ""
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong", "rule"),
-    [
-        ("FROM ${BASE}", "FROM python:latest", "DL3007"),
-        ("USER 65532:65532", "USER root", "DL3002"),
-        ("STOPSIGNAL", "STOPSIGNL", "exit"),
-    ],
-)
-def test_the_linter_finds_a_fault(right: str, wrong: str, rule: str) -> None:
+def test_the_linter_finds_a_fault() -> None:
+    right = "USER 65532:65532"
     assert right in TEXT
-    assert rule in linted(TEXT.replace(right, wrong))
+    assert "DL3002" in linted(TEXT.replace(right, "USER root"))
 
 
 def test_it_installs_what_was_reviewed_and_nothing_else() -> None:

@@ -77,17 +77,11 @@ def test_schemas_allow_it(version: str) -> None:
     assert done.stdout.count(" passed for resource ") == len(documents()) == 7
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong"),
-    [
-        ("readOnlyRootFilesystem: true", "readOnlyRootFilesytem: true"),
-        ("drop: [ALL]", "drop: ALL"),
-    ],
-)
-def test_schemas_refuse_a_fault(tmp_path: Path, right: str, wrong: str) -> None:
+def test_schemas_refuse_a_fault(tmp_path: Path) -> None:
+    right = "drop: [ALL]"
     assert right in TEXT
     path = tmp_path / "kubernetes.yaml"
-    path.write_text(TEXT.replace(right, wrong, 1), encoding="utf-8")
+    path.write_text(TEXT.replace(right, "drop: ALL", 1), encoding="utf-8")
     assert checked(path, VERSIONS[-1]).returncode != 0
 
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Error, Page, sync_playwright
 
 from desktop.outside import NIM, UNLISTED, WORD, Outside
 from nim_stream import DONE, FINISH, OPENING
-from support import LOOPBACK, PATIENCE
+from support import LOOPBACK, PATIENCE, Provider
 from web import browser_path
 
 HTML = {"content-type": "text/html"}
@@ -68,10 +68,11 @@ def page(outside: Outside, tmp_path: Path) -> Iterator[Page]:
         yield made
 
 
-def test_chromium_streams_through_the_proxy(outside: Outside, page: Page) -> None:
-    home = outside.nim.script(b"<p>here</p>", headers=HTML)
+def assert_it_streams(page: Page, nim: Provider) -> None:
+    """See that the beginning of a stream comes at once, repaired."""
+    home = nim.script(b"<p>here</p>", headers=HTML)
     gate = threading.Event()
-    script = outside.nim.script(OPENING, gate, WORD, FINISH, DONE)
+    script = nim.script(OPENING, gate, WORD, FINISH, DONE)
     page.goto(f"https://{NIM}{home.path}")
     first = page.evaluate(ASK, script.path)
     assert '"delta":{"role":"assistant","content":""}' in first
@@ -79,6 +80,10 @@ def test_chromium_streams_through_the_proxy(outside: Outside, page: Page) -> Non
     rest = page.evaluate(REST)
     assert '"delta":{"content":"Mill brook."}' in rest
     assert rest.endswith("data: [DONE]\n\n")
+
+
+def test_chromium_streams_through_the_proxy(outside: Outside, page: Page) -> None:
+    assert_it_streams(page, outside.nim)
 
 
 def test_chromium_sees_the_own_certificate_of_an_unlisted_host(

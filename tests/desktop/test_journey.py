@@ -2,17 +2,15 @@
 
 import signal
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Error, expect
 
-from desktop.outside import NIM, UNLISTED, WORD, Hosts
+from desktop.outside import NIM, UNLISTED, Hosts
 from desktop.session import ROOT, Session, session
-from desktop.test_client_chromium import ASK, HTML, REST, opened
-from nim_stream import DONE, FINISH, OPENING
+from desktop.test_client_chromium import HTML, assert_it_streams, opened
 from ports import free_port
 from support import PATIENCE
 
@@ -53,9 +51,6 @@ def test_a_desktop_is_led_here_and_back(gnome: Session, hosts: Hosts) -> None:
     arguments = ["--pac", "-p", str(port), "-s", str(script), *options]
     started = gnome.start(*arguments).until_on()
 
-    here = hosts.nim.script(b"<p>here</p>", headers=HTML)
-    gate = threading.Event()
-    stream = hosts.nim.script(OPENING, gate, WORD, FINISH, DONE)
     other = hosts.unlisted.script(b"<p>its own</p>", headers=HTML)
     rules = f"MAP {UNLISTED}:443 127.0.0.1:{hosts.unlisted.port}, MAP {NIM} ~NOTFOUND"
     flag = f"--host-resolver-rules={rules}"  # the desktop has told it all the rest
@@ -64,14 +59,7 @@ def test_a_desktop_is_led_here_and_back(gnome: Session, hosts: Hosts) -> None:
         expect(page.locator("#through")).to_have_text("It goes through the proxy.")
         expect(page.locator("#trusts")).to_have_text("It trusts the proxy's CA.")
 
-        page.goto(f"https://{NIM}{here.path}")
-        first = page.evaluate(ASK, stream.path)
-        assert '"delta":{"role":"assistant","content":""}' in first
-        gate.set()
-        rest = page.evaluate(REST)
-        assert '"delta":{"content":"Mill brook."}' in rest
-        assert rest.endswith("data: [DONE]\n\n")
-
+        assert_it_streams(page, hosts.nim)
         with pytest.raises(Error, match="ERR_CERT_AUTHORITY_INVALID"):
             page.goto(f"https://{UNLISTED}{other.path}")
 

@@ -74,14 +74,6 @@ def test_gnome_is_as_before_after_every_end_by_signal(
     assert "as they were before" in started.said
 
 
-def test_gnome_that_nobody_has_set_up_is_unset_again(gnome: Session) -> None:
-    assert dump(gnome) == ""
-    started, _ = on(gnome)
-    assert dump(gnome) != ""
-    started.end(signal.SIGTERM)
-    assert dump(gnome) == ""
-
-
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_gnome_is_as_before_when_the_proxy_ends_or_crashes(
     gnome: Session, number: signal.Signals
@@ -382,14 +374,3 @@ def test_kde_keeps_what_was_written_meanwhile(kde: Session) -> None:
 
 
 # Without a desktop
-
-
-def test_a_system_without_known_settings_is_told_what_to_set(tmp_path: Path) -> None:
-    with session(tmp_path, "XFCE") as made:
-        port = free_port()
-        refused = made.start("--system-proxy", "-p", str(port))
-        assert refused.end() == 1
-        assert (
-            f"set HTTPS_PROXY=http://127.0.0.1:{port} for the programs" in refused.said
-        )
-        assert not made.state.exists()

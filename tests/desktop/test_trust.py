@@ -489,18 +489,6 @@ def test_a_kill_in_the_middle_is_undone_in_the_system_too(
     assert system.shown() == was
 
 
-def test_a_link_that_openssl_needs_is_missed(system: System) -> None:
-    system.said(*TRUST, "install", "--yes", "--store", "system")
-    find = 'for each in ????????.?; do case $(readlink "$each") in'
-    find = f'cd /etc/ssl/certs; {find} mitmproxy*) rm "$each";; esac; done'
-    system.said("sh", "-c", find)
-    done = system.run(*TRUST, "status", "--store", "system")
-    assert (done.returncode, "system        in part" in done.stdout) == (1, True)
-    repair = done.stdout.partition("OpenSSL looks: ")[2].partition(",")[0].split()
-    system.said("/usr/sbin/update-ca-certificates", *repair[1:])
-    assert " trusted " in system.said(*TRUST, "status", "--store", "system")
-
-
 def test_this_machines_own_store_holds_nothing_of_these_tests() -> None:
     names = Path("/usr/local/share/ca-certificates")
     assert not [*names.glob("mitmproxy-ca-*")]

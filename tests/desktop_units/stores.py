@@ -2,7 +2,7 @@
 
 import datetime as dt
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -118,35 +118,32 @@ def debian(folder: Path, *programs: str, root: bool = True) -> Simulated:
     return machine
 
 
-def fedora(folder: Path) -> Simulated:
-    machine = simulated("linux", folder, "update-ca-trust", "sudo")
-    machine.put(
-        "etc/pki/ca-trust/source/anchors",
-        "etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
-    )
-    return machine
+def other(program: str, anchors: str, bundle: str) -> Callable[[Path], Simulated]:
+    """Return what makes a machine of another kind, whose user may use sudo."""
+
+    def make(folder: Path) -> Simulated:
+        machine = simulated("linux", folder, program, "sudo")
+        machine.put(anchors, bundle)
+        return machine
+
+    return make
 
 
-def arch(folder: Path) -> Simulated:
-    machine = simulated("linux", folder, "trust", "sudo")
-    machine.put(
-        "etc/ca-certificates/trust-source",
-        "etc/ca-certificates/extracted/tls-ca-bundle.pem",
-    )
-    return machine
-
-
-def suse(folder: Path) -> Simulated:
-    machine = simulated("linux", folder, "update-ca-certificates", "sudo")
-    machine.put("etc/pki/trust/anchors", "var/lib/ca-certificates/ca-bundle.pem")
-    return machine
-
-
-SYSTEMS = {
+_FEDORA, _ARCH = "etc/pki/ca-trust", "etc/ca-certificates"
+_BUNDLE = "tls-ca-bundle.pem"
+SYSTEMS: dict[str, Callable[[Path], Simulated]] = {
     "debian": debian,
-    "fedora": fedora,
-    "arch": arch,
-    "suse": suse,
+    "fedora": other(
+        "update-ca-trust",
+        f"{_FEDORA}/source/anchors",
+        f"{_FEDORA}/extracted/pem/{_BUNDLE}",
+    ),
+    "arch": other("trust", f"{_ARCH}/trust-source", f"{_ARCH}/extracted/{_BUNDLE}"),
+    "suse": other(
+        "update-ca-certificates",
+        "etc/pki/trust/anchors",
+        "var/lib/ca-certificates/ca-bundle.pem",
+    ),
 }
 
 

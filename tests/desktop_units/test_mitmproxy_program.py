@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from llm_normalize.desktop import mitmproxy_program
 from llm_normalize.desktop.mitmproxy_program import program, script
 
 ROOT = Path(__file__).parents[2]
@@ -16,18 +15,6 @@ ROOT = Path(__file__).parents[2]
 def test_program_is_that_of_this_python(name: str) -> None:
     assert program(name).parent == Path(sys.executable).parent
     assert program(name).stem == name
-
-
-def test_script_is_beside_the_package_or_in_a_wheel_of_its_own(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    assert script().name == "normalize.py"
-    assert script().is_file()
-    monkeypatch.setattr(mitmproxy_program, "_PACKAGE", tmp_path)
-    assert script() == tmp_path.parent / "normalize.py"
-    (tmp_path / "script").mkdir()
-    (tmp_path / "script" / "normalize.py").touch()
-    assert script() == tmp_path / "script" / "normalize.py"
 
 
 def test_a_program_elsewhere_is_found_as_a_shell_does(

@@ -19,7 +19,6 @@ from desktop_units.stores import (
     certificates,
     debian,
     digest,
-    fedora,
     profile,
     simulated,
 )
@@ -67,8 +66,7 @@ def state(machine: Machine, confdir: Path) -> str:
 
 @pytest.fixture(params=SYSTEMS)
 def machine(request: pytest.FixtureRequest, tmp_path: Path) -> Simulated:
-    made: Simulated = SYSTEMS[request.param](tmp_path)
-    return made
+    return SYSTEMS[request.param](tmp_path)
 
 
 @pytest.fixture
@@ -320,7 +318,7 @@ def test_other_systems_get_the_commands_and_stay_as_they_are(
 def test_another_file_in_that_place_is_left_alone(
     tmp_path: Path, made: list[Path], mine: Certificate, other: Certificate
 ) -> None:
-    machine = fedora(tmp_path)
+    machine = SYSTEMS["fedora"](tmp_path)
     at_home(machine, made)
     place = tmp_path / f"etc/pki/ca-trust/source/anchors/{mine.name}.pem"
     place.write_text(other.pem)

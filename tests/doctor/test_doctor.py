@@ -429,20 +429,6 @@ def test_redirect_is_not_followed(start: Start, run: Run) -> None:
     assert keeps_quiet(reported)
 
 
-def test_proxy_variables_are_honoured(
-    start: Start, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    proxy = start(openai)
-    for name in ("no_proxy", "NO_PROXY", "HTTP_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("http_proxy", proxy.url.removesuffix("/v1"))
-    url = "http://provider.invalid/v1"
-    reported = run(url, "--model", MODEL, "--only", "plain", "--json")
-    assert reported.code == 0
-    (asked,) = proxy.asked
-    assert asked["path"] == f"{url}/chat/completions"
-
-
 @pytest.mark.parametrize(
     ("given", "words"),
     [

@@ -117,40 +117,6 @@ def tls(provider_ca: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext:
     return server_context(provider_ca.parent, "provider", ["http/1.1"], NAME)
 
 
-def test_bytes_are_read_as_they_arrive() -> None:
-    seen = asyncio.Event()
-
-    class Slow(Peer):
-        async def serve(
-            self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-        ) -> None:
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n")
-            writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
-            writer.write(b"3\r\none\r\n")
-            await writer.drain()
-            await seen.wait()
-            writer.write(b"3\r\ntwo\r\n0\r\n\r\n")
-            await writer.drain()
-            writer.close()
-
-    async def work() -> None:
-        url = "http://{}:{}/v1"
-        async with (
-            serving(Slow()) as peer,
-            posted(
-                url.format(LOOPBACK, peer.port), {}, b"", may_use_proxy=False
-            ) as got,
-        ):
-            found = []
-            async for each in got.reads():
-                found.append(each)
-                seen.set()
-            assert (got.status, found) == (200, [b"one", b"two"])
-
-    run(work)
-
-
 def test_request_is_written_as_a_server_wants_it() -> None:
     async def work() -> None:
         async with serving(Peer()) as peer:
@@ -175,6 +141,16 @@ def test_certificates_are_those_of_the_file_that_is_named(
                 await post(url)
             monkeypatch.setenv("SSL_CERT_FILE", str(provider_ca))
             assert await post(url) == b"{}"
+
+    run(work)
+
+
+def test_early_hints_are_no_answer() -> None:
+    hints = b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n"
+
+    async def work() -> None:
+        async with serving(Peer(hints + Peer.answer)) as peer:
+            assert await post(f"http://{LOOPBACK}:{peer.port}/v1") == b"{}"
 
     run(work)
 

@@ -34,12 +34,16 @@ def bridged(proxy: Mitmdump) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=["http/1.1", "h2"])
+@pytest.fixture
 def client(
-    request: pytest.FixtureRequest, proxy: Mitmdump, upstream: Provider
+    proxy: Mitmdump, upstream: Provider, secure: dict[str, Provider]
 ) -> Iterator[Http1Client | Http2Client]:
-    """A client behind CONNECT and TLS, in each version of HTTP."""
-    with tunnelled(proxy, f"localhost:{upstream.port}", request.param) as made:
+    """A client behind CONNECT and TLS, in the version of HTTP that its provider lacks.
+
+    In the same version there is one in `test_clock.new_client` and in tests of faults.
+    """
+    (protocol,) = (each for each in secure if secure[each] is not upstream)
+    with tunnelled(proxy, f"localhost:{upstream.port}", protocol) as made:
         yield made
 
 

@@ -151,16 +151,6 @@ def issuer(
     return dict(pair for (pair,) in names)["commonName"], answer
 
 
-def test_tls_of_a_host_that_is_not_listed_stays_closed(
-    explicit: Mitmdump, secure: dict[str, Provider], provider_ca: Path
-) -> None:
-    provider = secure["http/1.1"]
-    script = provider.script(*SENT)
-    target = f"{LOOPBACK}:{provider.port}"
-    seen = issuer(explicit, target, ca=provider_ca, path=script.path)
-    assert seen == ("provider", whole(SENT))
-
-
 def test_allow_hosts_of_the_user_wins(
     explicit: Mitmdump, secure: dict[str, Provider], provider_ca: Path
 ) -> None:
@@ -260,11 +250,3 @@ def test_nothing_of_the_request_is_logged(
     assert KEY not in text
     for line in text.splitlines():
         assert PROMPT not in line, json.loads(line)["fixes"]
-
-
-def test_query_is_in_no_record(reverse: Mitmdump, provider: Provider) -> None:
-    script = provider.script(*SENT)
-    provider.alias(script, f"{script.path}?key={KEY}")
-    reverse.ask(f"{script.path}?key={KEY}", ASKED)
-    reverse.records(script)
-    assert KEY not in reverse.pairs_path.read_text()

@@ -14,7 +14,6 @@ from nim_stream import ASKED, DONE, FINISH, OPENING, STREAM, chunk, word
 from support import (
     LOOPBACK,
     Http1Client,
-    Mitmdump,
     Provider,
     connect,
     to,
@@ -159,25 +158,3 @@ def test_own_pages_do_not_fill_the_list_of_flows(
         with page_of(browser, web.page) as page:
             expect(page.locator("td.col-path")).to_have_count(1)
             expect(page.locator("td.col-path")).to_contain_text(script.path)
-
-
-def test_saved_flow_is_shown_without_the_log(
-    browser: Browser, provider: Provider, mitm_ca: Path, tmp_path: Path
-) -> None:
-    flows = tmp_path / "flows"
-    for name in ("dump", "web"):
-        (tmp_path / name).mkdir()
-    script = provider.script(*STREAM)
-    with Mitmdump(tmp_path / "dump", mitm_ca, *to(provider), "-w", str(flows)) as dump:
-        dump.ask(script.path, ASKED)
-        dump.terminate()
-    no_log = {"normalize_pairs": ""}
-    read = ("--rfile", str(flows))
-    with (
-        Mitmweb(tmp_path / "web", mitm_ca, *read, options=no_log) as web,
-        page_of(browser, web.page) as page,
-    ):
-        show(page, script.path)
-        sees(page, "44 of 45 events repaired", "next 41 events")
-        choose(page, "transcript")
-        sees(page, "Mill brook", "finish: stop")

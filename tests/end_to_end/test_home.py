@@ -158,11 +158,6 @@ def test_behind_another_proxy(start: Start) -> None:
     assert PROBE not in other.printed()
 
 
-def test_proxy_s_password_comes_first(start: Start) -> None:
-    closed = start(proxyauth="user:word")
-    assert ask(closed, "/status.json")[0] == 407
-
-
 # -- in a browser ------------------------------------------------------------------------
 
 

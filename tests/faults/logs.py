@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from faults.rig import DUE, SENT, Rig, whole
+
 LINES = 5
 """What the log has of one answer (`rig.SENT`): four pairs and the flow."""
 CANNOT = "cannot write the pairs log"
@@ -19,6 +21,15 @@ def records(paths: Iterable[Path]) -> list[dict[str, Any]]:
         assert not text or text.endswith("\n"), f"half a line: {text[-200:]!r}"
         found += [json.loads(line) for line in text.splitlines()]
     return found
+
+
+def answered(rig: Rig, path: Path) -> None:
+    """Have an answer, all of whose lines must be in the log at *path*."""
+    script = rig.provider.script(*SENT)
+    assert rig.ask(script) == whole(DUE)
+    found = rig.mitmdump.records(script, path)
+    assert len(found) == LINES
+    assert found[-1]["end"] == "complete"
 
 
 def rotated(path: Path) -> list[Path]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.logs import CANNOT, LINES, count, lost, records, rotated
+from faults.logs import CANNOT, LINES, answered, count, lost, records, rotated
 from faults.rig import ASKED, DUE, SENT, Rig, whole
 from support import BrokenEndError, Http1Client, Http1Reply, connect
 
@@ -26,13 +26,6 @@ type Start = Callable[..., Rig]
 ANSWERS = 7
 """In each of these tests: one before, three while the disk is full, one after, the
 bystander, and one after that."""
-
-
-def answer(rig: Rig, path: Path) -> None:
-    """Have one answer, and all its lines in the log."""
-    script = rig.provider.script(*SENT)
-    assert rig.ask(script) == whole(DUE)
-    assert rig.mitmdump.records(script, path)[-1]["end"] == "complete"
 
 
 def while_full(rig: Rig, full: contextlib.AbstractContextManager[None]) -> None:
@@ -110,11 +103,11 @@ def small(tmp_path: Path) -> Iterator[Path]:
 def test_full_disk_costs_lines_and_says_how_many(start: Start, room: int) -> None:
     rig = start()
     path = rig.mitmdump.pairs_path
-    answer(rig, path)
+    answered(rig, path)
     with rig.bystander(recorded=False):
         size = path.stat().st_size + room
         while_full(rig, limited(rig, resource.RLIMIT_FSIZE, size))
-        answer(rig, path)
+        answered(rig, path)
     no_line_is_gone_without_a_word(rig, path)
 
 
@@ -124,10 +117,10 @@ def test_small_disk_costs_counted_lines(start: Start, small: Path, size: str) ->
     path = small / "pairs.jsonl"
     options = {"normalize_pairs": str(path), "normalize_pairs_size": size}
     rig = start(options=options)
-    answer(rig, path)
+    answered(rig, path)
     with rig.bystander(recorded=False):
         while_full(rig, filled(small))
-        answer(rig, path)
+        answered(rig, path)
     no_line_is_gone_without_a_word(rig, path)
 
 
@@ -138,10 +131,10 @@ def test_log_that_cannot_rotate_costs_lines_and_says_how_many(
     path = tmp_path / "logs" / "pairs.jsonl"
     options = {"normalize_pairs": str(path), "normalize_pairs_size": "6k"}
     rig = start(options=options)
-    answer(rig, path)
+    answered(rig, path)
     with rig.bystander(recorded=False):
         while_full(rig, obstructed(path))
-        answer(rig, path)
+        answered(rig, path)
     no_line_is_gone_without_a_word(rig, path)
 
 
@@ -162,7 +155,7 @@ def test_flow_file_on_a_full_disk_ends_mitmproxy(start: Start, tmp_path: Path) -
     path = tmp_path / "flows"
     rig = start("-w", str(path))
     rig.works()
-    answer(rig, rig.mitmdump.pairs_path)
+    answered(rig, rig.mitmdump.pairs_path)
     script = rig.provider.script(*SENT)
     with (
         limited(rig, resource.RLIMIT_FSIZE, path.stat().st_size),
@@ -177,7 +170,7 @@ def test_flow_file_on_a_full_disk_ends_mitmproxy(start: Start, tmp_path: Path) -
 @pytest.mark.fault("no-handles")
 def test_lack_of_file_handles_makes_new_clients_wait(start: Start) -> None:
     rig = start()
-    answer(rig, rig.mitmdump.pairs_path)
+    answered(rig, rig.mitmdump.pairs_path)
     with rig.bystander(bugs=None), rig.client() as client:
         gate = threading.Event()
         script = rig.provider.script(SENT[0], gate, *SENT[1:])

@@ -9,23 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from faults.logs import CANNOT, LINES, count, lost, records, rotated
-from faults.rig import DUE, SENT, Rig, whole
+from faults.logs import CANNOT, LINES, answered, count, lost, records, rotated
+from faults.rig import Rig
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="Windows keeps open files where they are"
 )
 
 type Start = Callable[..., Rig]
-
-
-def answered(rig: Rig, path: Path) -> None:
-    """Have an answer, all of whose lines must be in the log at *path*."""
-    script = rig.provider.script(*SENT)
-    assert rig.ask(script) == whole(DUE)
-    found = rig.mitmdump.records(script, path)
-    assert len(found) == LINES
-    assert found[-1]["end"] == "complete"
 
 
 def remove_folder(path: Path) -> None:

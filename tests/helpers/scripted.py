@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import enum
 import itertools
+import json
 import ssl
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -99,6 +100,13 @@ def body_script(
     """Return a script of one body; *more* header fields have `_` in place of `-`."""
     named = {name.replace("_", "-"): value for name, value in more.items()}
     return Script("", [body], status, {"content-type": content_type, **named}, "length")
+
+
+def status_page(**facts: Any) -> "Provider":
+    """Return a server whose only page is the status of an llm_normalize."""
+    page = body_script(json.dumps({"name": "llm_normalize", **facts}).encode())
+    none = body_script(b"", 404)
+    return Provider(answer=lambda each: page if each.path == "/status.json" else none)
 
 
 async def _goes_on(part: threading.Event | Break, exchange: Exchange) -> bool:

@@ -42,6 +42,7 @@ from scripted import (
     Provider,
     Script,
     body_script,
+    status_page,
 )
 from workshop import ADDON, LOOPBACK, mitmdump
 from workshop.certificates import client_context, make_ca, server_context
@@ -76,6 +77,7 @@ __all__ = [
     "make_ca",
     "server_context",
     "starting",
+    "status_page",
     "to",
     "tunnelled",
 ]

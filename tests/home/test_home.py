@@ -4,7 +4,6 @@ import html
 import json
 import re
 import ssl
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +22,6 @@ from proxies import Proxy, fail, headers_of, messages, response_of
 
 HTML = {"accept": "text/html,*/*;q=0.8"}
 UP = "upstream:https://up.test:3128"
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path / "conf") as proxy:
-        yield proxy
 
 
 def give_ca(proxy: Proxy, mitm_ca: Path) -> str:
@@ -335,12 +328,6 @@ def test_pac_has_the_hosts_the_routes_and_the_probe(proxy: Proxy) -> None:
         '["invalid", "llm-normalize", "check"]',
     ):
         assert line in pac
-
-
-def test_pac_leads_to_the_proxy_behind_this_one(proxy: Proxy) -> None:
-    pac = get(proxy, "/proxy.pac", mode=UP)[1]
-    assert f'"PROXY {PLACE}; HTTPS up.test:3128"' in pac
-    assert "DIRECT" not in pac
 
 
 # -- who may know what -------------------------------------------------------------------

@@ -1,9 +1,7 @@
 """The figures for Prometheus: what a scrape gets, read as its text format says."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -57,12 +55,6 @@ def read(text: str) -> Samples:
 
 def counted(stats: Stats) -> Samples:
     return read(metrics.text(FACTS, stats.by_pair(), {}, 0))
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path / "conf") as proxy:
-        yield proxy
 
 
 def scrape(proxy: Proxy, **more: Any) -> Samples:

@@ -1,11 +1,11 @@
 """The pages as text; tests/end_to_end/test_home.py looks at them in a browser."""
 
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
 
 from home.test_status import FACTS
+from html_page import HtmlPage
 from llm_normalize.home.markdown_pages import Client
 from llm_normalize.home.rendering import Visit, client, html
 from llm_normalize.home.status import Facts, Row
@@ -16,28 +16,6 @@ CLIENTS = [
     Client("Python", "python", ("python",), "Text."),
     Client("curl", "curl", ("curl/",), "Text."),
 ]
-
-
-class Tags(HTMLParser):
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.seen: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.append((tag, dict(attrs)))
-        if tag not in ("meta", "br", "wbr", "link"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-
-def tags(page: str) -> list[tuple[str, dict[str, str | None]]]:
-    parser = Tags(page)
-    assert parser.open == []
-    return parser.seen
 
 
 def test_page_tells_what_there_is() -> None:
@@ -74,20 +52,16 @@ def test_page_tells_what_there_is() -> None:
 def test_markup_is_whole(facts: Facts, is_local: bool) -> None:
     visit = replace(VISIT, is_local=is_local)
     for clients in (CLIENTS, []):
-        seen = tags(html(visit, facts, clients))
-        names = [name for name, _ in seen]
-        assert names.count("h1") == names.count("main") == 1
+        page = HtmlPage(html(visit, facts, clients))
+        assert page.count["h1"] == page.count["main"] == 1
         assert all(
             each.get("nonce") == "NONCE"
-            for name, each in seen
+            for name, each in page.elements
             if name in ("script", "style")
         )
-        ids = [each["id"] for _, each in seen if "id" in each]
-        labels = {
-            each["aria-labelledby"] for _, each in seen if "aria-labelledby" in each
-        }
+        ids = page.values("id")
         assert len(ids) == len(set(ids))
-        assert labels <= set(ids)
+        assert set(page.values("aria-labelledby")) <= set(ids)
 
 
 def test_hostile_names_are_text() -> None:
@@ -102,8 +76,10 @@ def test_hostile_names_are_text() -> None:
     )
     visit = replace(VISIT, agent=HOSTILE)
     page = html(visit, facts, CLIENTS)
-    harmless = tags(html(visit, replace(FACTS, hosts=["x"]), CLIENTS))
-    assert [name for name, _ in tags(page)] == [name for name, _ in harmless]
+    harmless = HtmlPage(html(visit, replace(FACTS, hosts=["x"]), CLIENTS))
+    assert [name for name, _ in HtmlPage(page).elements] == [
+        name for name, _ in harmless.elements
+    ]
     assert page.count("&lt;script&gt;alert(1)") == 12
     assert "{{ 7*7 }}" in page
     assert "<script>alert" not in page
@@ -124,8 +100,8 @@ def test_page_of_a_client() -> None:
 """
     chosen = Client("<b>Py</b>", "py", (), body)
     page = client(VISIT, chosen, [chosen, *CLIENTS])
-    seen = tags(page)
-    assert [each["href"] for name, each in seen if name == "a"] == [
+    elements = HtmlPage(page).elements
+    assert [each["href"] for name, each in elements if name == "a"] == [
         "/",
         'https://d.test/?x="y"',
         "/clients/curl",

@@ -1,7 +1,6 @@
 """The pages of a reverse proxy: below a path of their own, and where a provider has no `/`."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,6 @@ from proxies import Proxy, response_of
 HTML = {"accept": "text/html,*/*;q=0.8"}
 UP = "reverse:https://up.test"
 OWN = "/llm-normalize"
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path / "conf") as proxy:
-        yield proxy
 
 
 def reached(path: str, **more: Any) -> http.HTTPFlow:

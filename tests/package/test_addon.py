@@ -117,16 +117,6 @@ def test_a_size_given_later_is_the_running_log_s(proxy: Proxy) -> None:
     assert proxy.addon.logs.current.size == 2 * 1024 * 1024
 
 
-def test_the_log_is_named_for_the_port(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server = proxy.context.master.addons.get("proxyserver")
-    monkeypatch.setattr(server, "listen_addrs", lambda: [("127.0.0.1", 9090)])
-    proxy.stream(chat_flow(), GOOD)
-    proxy.close()
-    assert (proxy.folder / "normalize" / "pairs-9090.jsonl").exists()
-
-
 def test_a_path_whose_words_contain_a_placeholder_stays(proxy: Proxy) -> None:
     path = proxy.folder / "REPORTS" / "pairs.jsonl"
     proxy.set(normalize_pairs=str(path))
@@ -162,11 +152,15 @@ def test_a_path_that_comes_back_is_written_again(
     assert messages(caplog) == []
 
 
-def test_a_log_that_cannot_start_does_not_cost_the_repair(
+def test_a_log_that_cannot_start_costs_no_repair_and_is_tried_again(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pairs_log, "PairsLog", fail)
-    assert proxy.stream(chat_flow(), BAD) == GOOD
+    with monkeypatch.context() as patch:
+        patch.setattr(pairs_log, "PairsLog", fail)
+        assert proxy.stream(chat_flow(), BAD) == GOOD
+    later = chat_flow()
+    assert proxy.stream(later, BAD) == GOOD
+    assert {each["flow"] for each in proxy.records()} == {later.id}
 
 
 # -- commands ----------------------------------------------------------------------
@@ -286,14 +280,6 @@ def test_only_a_listed_host_is_opened_by_its_name_or_else_its_address(
 ) -> None:
     proxy.set(**options)
     assert hello(proxy, sni, address) is closed
-
-
-def test_in_reverse_mode_the_upstream_is_ours(proxy: Proxy) -> None:
-    mode = "reverse:https://other.test"
-    assert not hello(proxy, "x", ("x", 443), mode)
-    made = chat_flow(host="other.test")
-    made.client_conn.proxy_mode = ProxyMode.parse(mode)
-    assert proxy.stream(made, BAD) == GOOD
 
 
 # -- requests and answers ----------------------------------------------------------
@@ -453,14 +439,6 @@ def test_option_that_changes_during_a_request_counts_for_its_answer(
     made.response = answer
     proxy.set(normalize_mode="observe")
     assert proxy.stream(made, BAD) == BAD
-
-
-def test_mode_that_was_set_before_the_addon_was_known_counts(proxy: Proxy) -> None:
-    proxy.context.options.add_option("proxyauth", str, "", "as mitmdump has it")
-    # Set without a call of `configure`.
-    proxy.context.options._options["normalize_mode"].set("observe")
-    proxy.addon.running()
-    assert proxy.stream(chat_flow(), BAD) == BAD
 
 
 def test_mitmproxy_is_as_it_was_once_the_addon_goes(proxy: Proxy) -> None:

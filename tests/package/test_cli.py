@@ -1,5 +1,4 @@
 import importlib
-import json
 import os
 import re
 import runpy
@@ -8,19 +7,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from llm_normalize import __version__, cli
 from llm_normalize.run import command
+from package.test_public_names import NAMES
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "addon" / "normalize.py"
-NAMES: dict[str, Any] = json.loads(
-    Path(__file__).with_name("public_names.json").read_text("utf-8")
-)
-
 
 pytestmark = pytest.mark.usefixtures("signal_handlers")
 
@@ -270,12 +265,6 @@ def test_demo_is_a_flag_of_run_too(
     demo = importlib.import_module("llm_normalize.demo.command")
     monkeypatch.setattr(demo, "main", lambda words: 7 if words == handed else 0)
     assert cli.main(given) == 7
-
-
-def test_flag_with_one_dash_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        cli.main(["-web"])
-    assert "unknown flag -web: did you mean --web?" in capsys.readouterr().err
 
 
 def test_it_tells_where_the_script_is(capsys: pytest.CaptureFixture[str]) -> None:

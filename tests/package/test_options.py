@@ -1,4 +1,3 @@
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -78,56 +77,31 @@ def test_bad_gate_is_refused_and_the_old_one_counts(
         assert proxy.addon._routing.gate == gate
 
 
-def test_settings_are_remembered_of_some_hosts_only(tmp_path: Path) -> None:
-    with Proxy(tmp_path) as proxy:
-        addon = proxy.addon
-        first = addon.settings.of(Exchange(chat_flow()))
-        assert addon.settings.of(Exchange(chat_flow())) is first
-        for number in range(300):
-            flow = chat_flow()
-            flow.request.host = f"h{number}.test"
-            addon.settings.of(Exchange(flow))
-        assert len(addon.settings._known) <= 256
-        assert addon.settings.of(Exchange(chat_flow())) == first
-
-
-def test_settings_have_the_log_of_the_moment(tmp_path: Path) -> None:
-    with Proxy(tmp_path) as proxy:
-        addon = proxy.addon
-        first = addon.settings.of(Exchange(chat_flow()))
-        assert first.log is addon.logs.current is not None
-        proxy.set(normalize_pairs=str(tmp_path / "other.jsonl"))
-        second = addon.settings.of(Exchange(chat_flow()))
-        assert first.log is not second.log is addon.logs.current is not None
-        proxy.set(normalize_pairs="")
-        assert addon.settings.of(Exchange(chat_flow())).log is None
-
-
-def test_log_that_cannot_begin_is_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with Proxy(tmp_path) as proxy:
-        addon = proxy.addon
-        with monkeypatch.context() as patch:
-            patch.setattr(addon.logs, "begin", lambda *_: 1 // 0)
-            assert addon.settings.of(Exchange(chat_flow())).log is None
-        assert addon.settings.of(Exchange(chat_flow())).log is not None
-
-
-def test_optional_repairs_are_off_unless_named(tmp_path: Path) -> None:
-    with Proxy(tmp_path) as proxy:
+def test_settings_are_remembered_of_some_hosts_only(proxy: Proxy) -> None:
+    addon = proxy.addon
+    first = addon.settings.of(Exchange(chat_flow()))
+    assert addon.settings.of(Exchange(chat_flow())) is first
+    for number in range(300):
         flow = chat_flow()
-        names = {fix.name for fix in proxy.addon.selection.of(flow.request).fixes}
-        assert "think-as-text" not in names
-        proxy.set(normalize_also=["think-as-text"])
-        more = {fix.name for fix in proxy.addon.selection.of(flow.request).fixes}
-        assert more - names == {"think-as-text"}
-        with pytest.raises(exceptions.OptionsError, match="did you mean think-as-text"):
-            proxy.set(normalize_also=["thinks-as-text"])
-        with pytest.raises(
-            exceptions.OptionsError, match="expected think-as-text or tool-call-as"
-        ):
-            proxy.set(normalize_also=["role-null"])
+        flow.request.host = f"h{number}.test"
+        addon.settings.of(Exchange(flow))
+    assert len(addon.settings._known) <= 256
+    assert addon.settings.of(Exchange(chat_flow())) == first
+
+
+def test_optional_repairs_are_off_unless_named(proxy: Proxy) -> None:
+    flow = chat_flow()
+    names = {fix.name for fix in proxy.addon.selection.of(flow.request).fixes}
+    assert "think-as-text" not in names
+    proxy.set(normalize_also=["think-as-text"])
+    more = {fix.name for fix in proxy.addon.selection.of(flow.request).fixes}
+    assert more - names == {"think-as-text"}
+    with pytest.raises(exceptions.OptionsError, match="did you mean think-as-text"):
+        proxy.set(normalize_also=["thinks-as-text"])
+    with pytest.raises(
+        exceptions.OptionsError, match="expected think-as-text or tool-call-as"
+    ):
+        proxy.set(normalize_also=["role-null"])
 
 
 def test_gate_stays_shut_if_another_value_cannot_be_put_back(

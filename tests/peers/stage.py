@@ -54,10 +54,10 @@ class Seen:
 
 @dataclass(frozen=True)
 class Played:
-    """What was seen of each case, and what the mitmdumps have printed."""
+    """What was seen of each case, and what the addon could not do."""
 
     seen: dict[Key, Seen]
-    lines: list[str]
+    complaints: list[str]
 
 
 def play(folder: Path) -> Played:
@@ -97,6 +97,7 @@ def play(folder: Path) -> Played:
         seen = dict(_wires(urls, asked))
         said = [pool.submit(_said, runner, urls) for runner in programs]
         clients = {name: found for each in said for name, found in each.result()}
+        complaints = [line for each in addons.values() for line in each.complaints()]
     found = {
         key: Seen(
             wires,
@@ -106,7 +107,7 @@ def play(folder: Path) -> Played:
         )
         for key, (wires, fixes, end) in seen.items()
     }
-    return Played(found, [line for addon in addons.values() for line in addon.printed])
+    return Played(found, complaints)
 
 
 def _scripted(provider: Provider, case: Case) -> str:

@@ -113,11 +113,7 @@ def test_chatglm_sends_crlf_and_pings(seen: All) -> None:
 
 
 def test_addon_has_nothing_to_complain_of(played: Played) -> None:
-    assert any("listening at" in line for line in played.lines)
-    complaints = ("Traceback", "crashed", "is left out", "passes as it is", "stays as")
-    assert [
-        line for line in played.lines if any(map(line.__contains__, complaints))
-    ] == []
+    assert played.complaints == []
 
 
 def test_every_peer_is_asked_for_a_stream_and_for_a_call() -> None:

@@ -27,7 +27,7 @@ from llm_normalize.repair.fix import (
 from llm_normalize.repair.machine import machine
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.json_text import dumps
-from streams import STREAM, feed, repaired, without
+from streams import STREAM, feed, paused, repaired, without
 
 TEXT = chunk({"role": "assistant", "content": "Hi"})
 MORE = chunk({"content": " you"})
@@ -129,6 +129,15 @@ def test_finish_of_a_call_without_arguments_waits_for_them(asked: Asked) -> None
     out = run([calling(head()), called, calling(rest()), DONE], asked)
     assert out[1:3] == [b"", wire([calling(rest())])]
     assert b"".join(out).count(b"{}") == 2  # the arguments, and the delta of the finish
+
+
+def test_finish_of_a_call_waits_for_its_arguments_through_pauses() -> None:
+    events: Wire = [calling(head()), CALLED, calling(rest(0, '{"a":1}')), DONE]
+    takes = {"name": "f", "parameters": {"properties": {"a": {"type": "integer"}}}}
+    body = {"stream": True, "tools": [{"type": "function", "function": takes}]}
+    asked = Asked.from_body(dumps(body))
+    through = paused([wire([each]) for each in events], asked)
+    assert through == b"".join(run(events, asked))
 
 
 def test_call_that_an_error_cut_short_gets_no_arguments() -> None:

@@ -11,14 +11,13 @@ import stat
 import time
 import tracemalloc
 import xml.etree.ElementTree as ET
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 
+from html_page import HtmlPage
 from llm_normalize.exchange.record.answer_record import AnswerRecord
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.pairs_log import PairsLog
@@ -267,7 +266,7 @@ def test_errors_by_status_stand_apart_from_answers_everywhere() -> None:
     assert "0 - 502 (1)" in printed
     assert "1 answer ended early: error 1" in printed
     assert "<dt>Errors by status</dt><dd>4<small>429 (2), 401" in page(found)
-    shown = " ".join(Parsed(page(found)).text.split())
+    shown = " ".join(HtmlPage(page(found)).text.split())
     for words in (
         "1 of them (100 %) had something to repair: 2 of 5 events were not",
         "error-unwrapped (40 % of the answers and errors)",
@@ -313,44 +312,6 @@ def test_chart_stays_inside_its_bounds(kind: Any, count: int) -> None:
 # -- the page --------------------------------------------------------------------------
 
 
-class Parsed(HTMLParser):
-    """What a browser would make of a page, roughly."""
-
-    def __init__(self, source: str) -> None:
-        super().__init__()
-        self.tags: Counter[str] = Counter()
-        self.attributes: set[str] = set()
-        self.links: list[str] = []
-        self.titles: list[str] = []
-        self.text = ""
-        self.meta: dict[str, str] = {}
-        self._inside: list[str] = []
-        self.feed(source)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags[tag] += 1
-        self.text += " " * (tag in {"td", "dd", "bdi"})
-        self._inside.append(tag)
-        given = {name: value or "" for name, value in attrs}
-        self.attributes |= set(given)
-        self.links += [given[name] for name in ("href", "src") if name in given]
-        if tag == "meta":
-            name = given.get("http-equiv") or given.get("name") or ""
-            self.meta[name] = given.get("content", "")
-
-    def handle_endtag(self, tag: str) -> None:
-        while self._inside and self._inside.pop() != tag:
-            pass
-
-    def handle_data(self, data: str) -> None:
-        if "style" in self._inside:
-            return
-        self.text += data
-        if self._inside and self._inside[-1] == "title":
-            self.titles.append(data)
-
-
 WRONG: list[Any] = [
     None, True, -1, 3, 1e999, -1e999, float("nan"), 10**400, "x", "\x00\u202e\ud800", [], [[]], {}, {"a": []}, NASTY,
 ]  # fmt: skip
@@ -384,11 +345,13 @@ def test_hostile_content_is_text_in_the_page() -> None:
     notes = reader.Notes()
     notes.files.append(Path(f"/logs/{visible(NASTY)}<b>.jsonl"))
     made = page(gathered(*hostile()), notes)
-    seen = Parsed(made)
-    assert seen.tags["script"] == seen.tags["img"] == seen.tags["b"] - 3 == 0
-    assert not [name for name in seen.attributes if name.startswith("on")]
-    assert {link[:1] for link in seen.links} == {"#", "d"}
-    assert [link for link in seen.links if link.startswith("d")] == ["data:,"]
+    seen = HtmlPage(made)
+    assert (seen.count["script"], seen.count["img"], seen.count["b"]) == (0, 0, 3)
+    names = {name for _, attributes in seen.elements for name in attributes}
+    assert not [name for name in names if name.startswith("on")]
+    links = seen.values("href", "src")
+    assert {link[:1] for link in links} == {"#", "d"}
+    assert [link for link in links if link.startswith("d")] == ["data:,"]
     assert r"<script>alert(1)</script><img src=x onerror=alert(2)>" in seen.text
     assert r"{{7*7}}\u202e\x00\x1b[2J\ud800\u3164" in seen.text
     assert not [each for each in made if not (each.isprintable() or each == "\n")]
@@ -397,8 +360,8 @@ def test_hostile_content_is_text_in_the_page() -> None:
 
 
 def test_page_allows_no_script_and_no_network() -> None:
-    seen = Parsed(page(gathered(pair(), flow())))
-    policy = seen.meta["Content-Security-Policy"]
+    seen = HtmlPage(page(gathered(pair(), flow())))
+    policy, *_ = seen.values("content")
     assert policy.startswith(
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     )
@@ -421,11 +384,11 @@ def test_hostile_content_commands_no_terminal() -> None:
 
 
 def test_empty_log_gives_a_page_that_says_so() -> None:
-    seen = Parsed(page(gathered()))
+    seen = HtmlPage(page(gathered()))
     assert "The logs hold no answer" in seen.text
     assert "make the report again" in seen.text
-    assert (seen.tags["svg"], seen.tags["dl"], seen.tags["nav"]) == (0, 0, 0)
-    assert seen.tags["section"] == 1
+    assert not seen.count.keys() & {"svg", "dl", "nav"}
+    assert seen.count["section"] == 1
     assert list(as_text(gathered(), reader.Notes())) == ["0 answers in 0 files"]
 
 
@@ -471,7 +434,7 @@ def test_chunk_that_became_several_is_an_example_of_chunks() -> None:
     shown = page(gathered(split, flow(fixes={"finish-with-delta": 1})))
     assert "event 1:" not in shown
     (changes,) = re.findall(r"(?s)</header>\s*<ul>(.*?)</ul>", shown)
-    assert " ".join(Parsed(changes).text.split()) == "chunks: 1 → 2"
+    assert " ".join(HtmlPage(changes).text.split()) == "chunks: 1 → 2"
     lines = re.findall(r'<span class="(old|new)">([^<]+)</span>', shown)
     assert [kind for kind, _ in lines] == ["old", "new", "new"]
 
@@ -487,7 +450,7 @@ def test_page_tells_each_model_fix_example_and_broken_answer() -> None:
         ),
         notes,
     )  # fmt: skip
-    said = " ".join(Parsed(made).text.split())
+    said = " ".join(HtmlPage(made).text.split())
     fix = next(fix for fix in FIXES if fix.name == "role-null")
     for expected in (
         "acme-1", "other-2", "observed", "api.acme.example",
@@ -545,7 +508,7 @@ def test_every_fix_of_a_stream_is_reported_with_an_example(tmp_path: Path) -> No
         if not each.changes and not each.lines
     ]
     assert empty == []
-    seen = Parsed(page(found))
+    seen = HtmlPage(page(found))
     assert all(name in seen.text for name in reported)
 
 
@@ -643,9 +606,9 @@ def test_command_writes_a_page_and_says_where(
     code, out, err = start(logs, "-o", output)
     assert (code, err) == (0, "")
     assert out == f"{output}: {text.size(output.stat().st_size)}\n"
-    seen = Parsed(output.read_text(encoding="utf-8"))
-    assert seen.titles[0] == "What LLM providers got wrong · llm_normalize"
-    assert "2 lines could not be written to the log" in seen.text
+    made = output.read_text(encoding="utf-8")
+    assert "<title>What LLM providers got wrong · llm_normalize</title>" in made
+    assert "2 lines could not be written to the log" in HtmlPage(made).text
 
 
 def test_command_prints_one_object_for_programs(

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from launchers import load
-from llm_normalize.desktop.local_server import fetch, status
+from llm_normalize.desktop.local_server import status
 from llm_normalize.desktop.machine import Machine, System
 from llm_normalize.desktop.proxy.settings import Target
 from llm_normalize.routing.keys import Keys
@@ -29,7 +29,7 @@ from llm_normalize.run.upstream_proxy import (
     from_environment,
     upstream,
 )
-from support import Provider, Request, Script, body_script
+from support import Provider, body_script, status_page
 from workshop.child import Child
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -121,19 +121,9 @@ def test_modes_that_clients_learn_of() -> None:
 # The port
 
 
-class Instance:
-    """What another program on the port answers."""
-
-    body = b'{"name": "llm_normalize", "version": "0.1.0", "pid": 77}'
-
-    @classmethod
-    def answer(cls, request: Request) -> Script:
-        return body_script(cls.body, 200 if request.path == "/status.json" else 404)
-
-
 @pytest.fixture
 def other() -> Iterator[int]:
-    with Provider(answer=Instance.answer) as server:
+    with status_page(version="0.1.0", pid=77) as server:
         yield server.port
 
 
@@ -148,16 +138,11 @@ def test_port_of_another_llm_normalize_is_reported(other: int) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[1]", b'{"name": "other"}'])
-def test_other_program_is_not_taken_for_one(
-    other: int, body: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Instance, "body", body)
-    assert status("127.0.0.1", other) is None
-    said = obstacle(planned("-p", str(other)))
+def test_other_program_is_not_taken_for_one(body: bytes) -> None:
+    with Provider(answer=lambda _: body_script(body)) as server:
+        assert status("127.0.0.1", server.port) is None
+        said = obstacle(planned("-p", str(server.port)))
     assert f"(process {os.getpid()}) listens there" in said
-    answer = fetch("127.0.0.1", other, "/other")
-    assert answer is not None
-    assert (answer.status, answer.body) == (404, body)
 
 
 def test_own_port_of_a_mode_is_mended_in_the_mode(other: int) -> None:

@@ -7,20 +7,10 @@ import pytest
 from llm_normalize.desktop import processes
 from llm_normalize.desktop.processes import Listener
 from llm_normalize.setup import status
-from support import Provider, Request, Script, body_script
+from support import Provider, status_page
 
-
-class Answers:
-    """What listens on the port."""
-
-    body = (
-        b'{"name": "llm_normalize", "version": "0.1.0", "pid": 77, "mode": "repair", '
-        b'"confdir": "/c", "counters": [{"responses": 3, "repaired": 2}, {"responses": 1}]}'
-    )
-
-    @classmethod
-    def answer(cls, request: Request) -> Script:
-        return body_script(cls.body, 200 if request.path == "/status.json" else 404)
+FACTS = {"version": "0.1.0", "pid": 77, "mode": "repair", "confdir": "/c"}
+COUNTERS = [{"responses": 3, "repaired": 2}, {"responses": 1}]
 
 
 @pytest.fixture(autouse=True)
@@ -31,9 +21,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def port() -> Iterator[int]:
-    with Provider(answer=Answers.answer) as server:
-        yield server.port
+def running() -> Iterator[Provider]:
+    with status_page(**FACTS, counters=COUNTERS) as server:
+        yield server
+
+
+@pytest.fixture
+def port(running: Provider) -> int:
+    number: int = running.port
+    return number
 
 
 def test_a_proxy_that_runs_is_told_with_its_answers(
@@ -59,13 +55,15 @@ def test_programs_get_one_object(port: int, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_reverse_proxy_is_not_asked_what_its_provider_would_get(
-    port: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    running: Provider,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     listener = Listener(1, "mitmdump", ("mitmdump", "--mode", "reverse:https://a.test"))
     monkeypatch.setattr(processes, "listener", lambda _: listener)
-    monkeypatch.setattr(Answers, "answer", None)
-    assert status.main(["-p", str(port)]) == 1
+    assert status.main(["-p", str(running.port)]) == 1
     assert "; mitmdump in reverse mode, for clients" in capsys.readouterr().out
+    assert running.requests == []
 
 
 def test_state_of_a_switch_is_told(

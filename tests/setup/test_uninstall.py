@@ -1,4 +1,3 @@
-import json
 import os
 import shutil
 import tempfile
@@ -9,7 +8,7 @@ import pytest
 
 from llm_normalize.records.log_file import LogFile
 from llm_normalize.setup import leftovers, uninstall
-from support import Provider, Request, Script, body_script
+from support import status_page
 
 
 @pytest.fixture(autouse=True)
@@ -157,12 +156,7 @@ def test_what_cannot_be_removed_is_said_in_a_sentence(
 def serving(home: Path) -> Iterator[int]:
     """What says that it is a proxy with this user's folder; a pairs log has its port."""
 
-    def answer(_: Request) -> Script:
-        confdir = str(home / ".mitmproxy")
-        text = json.dumps({"name": "llm_normalize", "confdir": confdir})
-        return body_script(text.encode())
-
-    with Provider(answer=answer) as server:
+    with status_page(confdir=str(home / ".mitmproxy")) as server:
         yield server.port
 
 

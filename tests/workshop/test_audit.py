@@ -34,15 +34,6 @@ def uv(folder: Path, code: int, said: str, fits: int = 0) -> None:
     )
 
 
-@pytest.mark.parametrize("code", [0, 1])
-def test_what_uv_found_is_printed(
-    audit: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], code: int
-) -> None:
-    uv(tmp_path, code, "Found something")
-    assert audit.main() == code
-    assert capsys.readouterr().out == "Found something\n"
-
-
 def test_without_a_service_nothing_was_audited_and_that_is_reported(
     audit: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

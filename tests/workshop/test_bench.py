@@ -2,7 +2,6 @@
 
 import os
 import re
-import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from launchers import load
 from script_runs import command, is_empty
+from workshop.bench import client, sides, traffic
+from workshop.bench import command as bench_command
 from workshop.child import ChildError
+from workshop.machine import Cpus
 
 SMALL = ("--quick", "--rounds", "1")
 
@@ -85,52 +86,19 @@ def test_run_has_all_figures_and_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_interrupted_run_leaves_nothing(tmp_path: Path) -> None:
-    with subprocess.Popen(
-        command("bench", "--only", "nim"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(tmp_path),
-        encoding="utf-8",
-        start_new_session=True,
-    ) as process:
-        assert process.stderr is not None
-        assert any("round 1" in line for line in process.stderr)
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-        out, err = process.communicate(timeout=60)
-        assert process.returncode == 130
-    assert out == ""
-    assert "Traceback" not in err
-    assert is_empty(process.pid)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_quick_run_leaves_out_long_streams_without_tls() -> None:
-    lines = load("workshop.bench.sides").LINES
-    jobs = load("workshop.bench.command").Bench.jobs
-    found = {
-        quick: [(name, each.label) for name, each, _ in jobs(lines, quick=quick)]
-        for quick in (True, False)
-    }
-    short = [each for each in found[False] if each[1] != "600 events"]
-    assert found[True] == short != found[False]
-
-
 # A proxy that is fast because it is wrong
 
 
 @pytest.fixture(scope="module")
 def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Asks for two streams, through a proxy that is at fault."""
-    client, traffic = load("workshop.bench.client"), load("workshop.bench.traffic")
-    sides, command_ = load("workshop.bench.sides"), load("workshop.bench.command")
     line = sides.LINES["nim"]._replace(lean="")
     script = tmp_path_factory.mktemp("bench") / "faulty.py"
     script.write_text(FAULTY)
-    cpus = load("workshop.machine").Cpus(frozenset(), frozenset(), "")
-    with command_.bench(cpus, script) as made, made.started({"nim": line}):
+    cpus = Cpus(frozenset(), frozenset(), "")
+    with bench_command.bench(cpus, script) as made, made.started({"nim": line}):
 
-        def run(events: int, form: str = "sent", kind: str = "nim") -> Any:
+        def run(events: int, form: Any = "sent", kind: str = "nim") -> Any:
             party = client.Party("it", made._proxies["repair"], form)
             plans = [traffic.Plan(kind, events, 2 * events + n) for n in range(2)]
             return client.run([party], plans, made._trusted)[0]

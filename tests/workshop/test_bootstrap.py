@@ -13,6 +13,7 @@ import pytest
 
 import _uv
 from launchers import executable, load, stand_in
+from script_runs import ended
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 LOCK = "".join(
@@ -358,15 +359,7 @@ def project(tmp_path: Path) -> Path:
 
 def start(project: Path, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(project / "scripts" / "where.py"), "a b", "--c"]
-    return subprocess.run(
-        command,
-        cwd=cwd,
-        env={**os.environ, **more},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return ended(command, cwd=cwd, env={**os.environ, **more})
 
 
 def test_script_restarts_in_the_environment(project: Path, tmp_path: Path) -> None:

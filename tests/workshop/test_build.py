@@ -1,4 +1,3 @@
-import os
 import zipfile
 from pathlib import Path
 
@@ -40,12 +39,3 @@ def test_zip_has_one_folder_with_all_that_is_needed(project: Path) -> None:
     assert howto.startswith("llm_normalize 9.8.7: ")
     assert "--listen-host 127.0.0.1" in howto
     assert modes == {0o100644}
-
-
-def test_zip_is_the_same_whenever_its_files_were_written(project: Path) -> None:
-    first = build.make_zip(project, 1700000000, project).read_bytes()
-    for path in project.rglob("*.py"):
-        os.utime(path, (1, 1))
-        path.chmod(0o600)
-    assert build.make_zip(project, 1700000000, project).read_bytes() == first
-    assert build.make_zip(project, 1700000002, project).read_bytes() != first

@@ -3,7 +3,6 @@
 import ast
 import os
 import shutil
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -13,34 +12,23 @@ import pytest
 
 import _uv
 from launchers import executable, load
+from script_runs import ended
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts"
 COMMANDS = ("add_capture", "build", "check", "deploy/local", "run", "test")
-PLAIN = ("deploy/drain",)
-ALIASES = ("doctor", "report", "service", "trust")
-TOOL = tuple(
-    f"../addon/llm_normalize/{name}"
-    for name in (
-        "cli",
-        "check/command",
-        "client/env",
-        "client/exec",
-        "desktop/service/command",
-        "desktop/trust/command",
-        "doctor/command",
-        "report/command",
-        "run/command",
-        "setup/status",
-        "setup/uninstall",
-        "routing/known_providers",
-        "text/command_line",
-        "text/console",
-        "text/network_address",
-        "text/printable",
-    )
-)
-"""What run.py imports before it has an environment."""
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def of_python_3_8() -> Iterator[Path]:
+    """Yield what is written for it: run.py imports some of that without an environment."""
+    targets = PYPROJECT["tool"]["ruff"]["per-file-target-version"]
+    for pattern in [each for each, target in targets.items() if target == "py38"]:
+        start, _, rest = pattern.partition("{")
+        names, _, end = rest.partition("}")
+        for name in names.split(","):
+            yield from ROOT.glob(f"{start}{name}{end}")
+
 
 pytestmark = pytest.mark.skipif(
     os.name == "nt", reason="stands in for interpreters with shell scripts"
@@ -67,10 +55,7 @@ def old_python() -> str:
 
 def help_of(name: str, python: str, cwd: Path) -> str:
     command = [python, str(SCRIPTS / f"{name}.py"), "--help"]
-    done = subprocess.run(
-        command, cwd=cwd, capture_output=True, text=True, timeout=60, check=True
-    )
-    return done.stdout
+    return ended(command, cwd=cwd, check=True).stdout
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -78,12 +63,9 @@ def test_help_works_on_python_3_8(name: str, tmp_path: Path) -> None:
     assert ".venv" in help_of(name, old_python(), tmp_path)
 
 
-@pytest.mark.parametrize(
-    "name", ["_bootstrap", "_uv", *ALIASES, *COMMANDS, *PLAIN, *TOOL]
-)
-def test_script_is_written_for_python_3_8(name: str) -> None:
-    source = (SCRIPTS / f"{name}.py").read_text(encoding="utf-8")
-    ast.parse(source, feature_version=(3, 8))
+@pytest.mark.parametrize("path", sorted(of_python_3_8()), ids=lambda path: path.stem)
+def test_script_is_written_for_python_3_8(path: Path) -> None:
+    ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 8))
 
 
 @pytest.mark.parametrize(
@@ -119,20 +101,13 @@ def test_what_the_other_versions_leave_out_knows_no_mitmproxy() -> None:
     script = load("test")
     left_out = script.PURE
     assert all((ROOT / path).exists() for path in [*left_out, *script.TOOLS])
-    done = subprocess.run(
-        [sys.executable, "-c", NO_MITMPROXY, *left_out],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+    command = [sys.executable, "-c", NO_MITMPROXY, *left_out]
+    done = ended(command, cwd=ROOT, check=True)
     assert done.stdout == "[]\n"
 
 
 def test_oldest_mitmproxy_is_the_lower_bound() -> None:
-    read = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert read["project"]["dependencies"][0].startswith("mitmproxy>=12,<13 ;")
+    assert PYPROJECT["project"]["dependencies"][0].startswith("mitmproxy>=12,<13 ;")
     assert load("test").OLDEST_MITMPROXY == "12.0.0"
 
 
@@ -159,14 +134,7 @@ def test_ci_ends_where_the_fuzzer_finds_something(tmp_path: Path, finds: bool) -
     executable(tmp_path / "bin" / "python3", asks, ends)
     executable(tmp_path / "bin" / "tmux")  # so that nothing is missing
     path = f"{tmp_path / 'bin'}:/usr/bin:/bin"
-    done = subprocess.run(
-        ["bash", script],
-        env={"PATH": path},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = ended(["bash", str(script)], env={"PATH": path})
     asked = [each.split("|") for each in (tmp_path / "asked").read_text().splitlines()]
     (fuzzing,) = [
         arguments for script, *arguments in asked if script.endswith("fuzz.py")
@@ -197,14 +165,8 @@ def test_run_py_reads_a_tools_arguments_before_anything_is_made(
     for folder in ("addon", "scripts"):
         without = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=without)
-    done = subprocess.run(
-        [old_python(), str(tmp_path / "scripts" / "run.py"), *given],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    command = [old_python(), str(tmp_path / "scripts" / "run.py"), *given]
+    environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    done = ended(command, cwd=tmp_path, env=environ)
     assert (done.returncode, said in done.stdout) == (code, True)
     assert {each.name for each in tmp_path.iterdir()} == {"addon", "scripts"}

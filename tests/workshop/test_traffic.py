@@ -31,27 +31,6 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("framing", ANSWERS)
-def test_answer_ends_as_its_framing_says(framing: str) -> None:
-    reader = ResponseReader()
-    data = b"HTTP/1.1 201 Created\r\nX-Y: z\r\n" + ANSWERS[framing]
-    body = reader.feed(data[:-1])
-    assert not reader.done
-    assert body + reader.feed(data[-1:]) == BODY
-    assert (reader.status, reader.headers["x-y"]) == (201, "z")
-    assert reader.framing == framing
-    assert reader.done == (framing != "close")
-    assert reader.end()
-    assert reader.keeps == (framing != "close")
-
-
-@pytest.mark.parametrize("framing", ["chunked", "length"])
-def test_answer_that_breaks_off_does_not_end_well(framing: str) -> None:
-    reader = ResponseReader()
-    reader.feed(b"HTTP/1.1 200 OK\r\n" + ANSWERS[framing][:-1])
-    assert not reader.end()
-
-
 @pytest.mark.parametrize(
     "data",
     [
