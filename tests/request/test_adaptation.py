@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.commands import EVERY
+from llm_normalize.options import EVERY
 from llm_normalize.request.adaptation import (
     LEARNED,
     Adaptation,

@@ -19,7 +19,7 @@ from llm_normalize.protocols.protocol import (
     ServerEvent,
 )
 from llm_normalize.protocols.responses import RESPONSES
-from llm_normalize.protocols.responses.reasoning_text import packed, reasoning_of
+from llm_normalize.protocols.responses.content import packed, reasoning_of
 from llm_normalize.wire.json_text import Number, dumps
 
 REQUEST: Any = {
