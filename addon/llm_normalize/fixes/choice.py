@@ -24,7 +24,6 @@ from ..repair.fix import (
     without,
 )
 from ..repair.look import Finding
-from ..wire.json_text import Json
 
 _TWO = Asked(stream=True, n=2)
 _HI = {"role": "assistant", "content": "Let me."}
@@ -87,25 +86,24 @@ class ChoiceSplit(Fix):
         if len(found) < 2:  # noqa: PLR2004
             self._note(found)
             return False
-        firsts: dict[Json, Chunk] = {}
-        merged: list[Chunk] = []
+        firsts: dict[int, Chunk] = {}
+        n = self.seen.n
         for choice in found:
             place = given_index(choice) or 0
-            if place in firsts:
-                repeats = place in self._by_deltas or (
-                    self.seen.received.get((place, "content"), self.seen.n)
-                    < self.seen.n
-                )
-                name_text(firsts[place], choice, repeats=repeats)
-                name_text(choice, firsts[place], repeats=repeats)
-                merge_choice(firsts[place], choice)
-            else:
-                firsts.setdefault(place, choice)
-                merged.append(choice)
-        if len(merged) < len(found):
-            body["choices"] = merged
+            first = firsts.setdefault(place, choice)
+            if first is choice:
+                continue
+            was_before = self.seen.received.get((place, "content"), n) < n
+            repeats = place in self._by_deltas or was_before
+            name_text(first, choice, repeats=repeats)
+            name_text(choice, first, repeats=repeats)
+            merge_choice(first, choice)
+        merged = [*firsts.values()]
         self._note(merged)
-        return len(merged) < len(found)
+        if len(merged) == len(found):
+            return False
+        body["choices"] = merged
+        return True
 
     def _note(self, found: list[Chunk]) -> None:
         """Remember which of the choices *found* have a text in their deltas."""
