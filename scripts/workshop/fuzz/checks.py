@@ -384,7 +384,8 @@ def _check_done(case: Case, out: bytes, say: Say) -> None:
     ended = any(choice.finish_reason for choice in meaning.choices.values())
     # A body is whole by being there.
     ended = ended or bool(_BODY.search(data))
-    ended = ended or (None in events and bool(_FINISHES.search(data)))
+    is_unclear = None in events or not meaning.choices
+    ended = ended or (is_unclear and bool(_FINISHES.search(data)))
     earned = ended and not meaning.errors and not re.search(_DONE_SENT, data)
     if more > 1 or not case.ended or not earned:
         say("[DONE] made up", repr(out[-200:]))
