@@ -123,7 +123,7 @@ class Normalize(CommandHooks):
         self._pacing.queues.paces = values.pace
         routing.guard_log()
         if self.logs.current is not None:
-            self.logs.current.size = values.pairs_size
+            self.logs.current.file.size = values.pairs_size
         if "normalize_pairs" in updated:
             self.logs.current = None  # running answers keep theirs
 
