@@ -9,7 +9,8 @@ This is the only place that justifies the order; a fix knows nothing of the othe
    plain words, else a bare newline.
 2. Shape: choices with an index and a delta, which all later fixes expect, and no error
    among them. A message is recorded, to be compared with the next one, before it becomes
-   chunks. Usage is moved to the top level before a chunk without choices is judged.
+   chunks. Usage is moved to the top level, and its counts are read, before a chunk
+   without choices is judged.
 3. The envelope, after irrelevant chunks have been dropped: the values of the first chunk
    apply to all. A time is converted before it counts as missing.
 4. Deltas: roles, then empty fields, because later fixes check whether a delta has
@@ -54,7 +55,7 @@ shape.choices_enveloped shape.choices_flat shape.choices_missing shape.delta_lis
 shape.element_null errors.error_with_choices shape.choice_split
 shape.choice_index_missing shape.choice_text shape.message_in_stream
 shape.body_in_stream shape.message_missing shape.delta_missing usage.usage_in_choice
-usage.usage_elsewhere usage.usage_empty shape.choices_empty
+usage.usage_elsewhere usage.usage_mistyped usage.usage_empty shape.choices_empty
 # envelope
 envelope.id_missing envelope.object_wrong envelope.created_not_seconds
 envelope.created_missing envelope.model_mapped envelope.model_missing
@@ -80,7 +81,7 @@ delta.content_null tool_calls.tool_call_id_missing tool_calls.tool_call_head_inc
 tool_calls.tool_call_function_missing tool_calls.tool_call_whole
 tool_calls.function_call_repeated finish.finish_stop_with_calls
 # usage
-usage.usage_mistyped usage.usage_partial usage.usage_figure_null
+usage.usage_partial usage.usage_figure_null
 delta.logprobs_incomplete delta.annotation_foreign
 # what a repair leaves behind
 shape.field_null shape.field_unknown delta.content_missing shape.event_empty

@@ -417,11 +417,11 @@ def test_bug_in_what_waits_costs_the_repair_and_no_byte(
 def test_unknown_event_beyond_the_budget_passes_unrepaired() -> None:
     pipe = Pipeline(STREAM, FIXES)
     pipe.feed(wire([OPENING]))
-    pipe.refill(EVENT)
+    pipe.parser.budget_left = EVENT
     other = chunk({"role": None, "reasoning": "Hm"})
     both = b"".join(pipe.feed(wire([NULL_ROLE, other])))
     assert both == wire([chunk({"content": "Hi"}), other])
-    pipe.refill(10 * EVENT)
+    pipe.parser.budget_left = 10 * EVENT
     assert b"".join(pipe.feed(wire([NULL_ROLE]))) == wire([chunk({"content": "Hi"})])
 
 

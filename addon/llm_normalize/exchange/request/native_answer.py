@@ -204,7 +204,7 @@ class NativeAnswer:
         """A body of what a stream says that was sent in its place; None if it breaks off."""
         reader, records = self._reader(), list[EventRecord]()
         stream = NativeStream(reader, records.append, label)
-        stream.refill(MOST)
+        stream.parser.budget_left = MOST
         out = b"".join([*stream.feed(data), *stream.end()])
         made = self.protocol.body_of(filter(None, map(as_object, values_in(out))))
         if made is None or (stream.raw_events and not reader.has_hole):

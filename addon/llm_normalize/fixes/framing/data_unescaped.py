@@ -13,7 +13,7 @@ _RAW = wire([_TEXT]).replace(rb"\t", b"\t").replace(rb"\n", b"\n")
 _PATH = chunk({"role": "assistant", "content": r"C:\Users\d"})
 _SINGLE = wire([_PATH]).replace(rb"\\", b"\\")
 _BODY = completion({"role": "assistant", "content": "a\nb"})
-_FIELDS = re.compile(rb"\A(?:(?:event|id|retry):[^\n]*+\n)*+data:[ \t]*+")
+_FIELDS = re.compile(rb"\A(?:(?:event|id|retry):[^\n]*+\n)*+(?:data:[ \t]*+)++")
 
 
 class DataUnescaped(Fix):

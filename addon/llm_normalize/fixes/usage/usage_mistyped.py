@@ -61,8 +61,6 @@ class UsageMistyped(Fix):
             elif details is not None:
                 usage[key] = None
                 changed = True
-        if changed and all(each is None for each in usage.values()):
-            chunk["usage"] = None  # there never was a figure in it
         return changed
 
     body = edit
