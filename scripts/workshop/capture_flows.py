@@ -20,17 +20,13 @@ _NOTHING = 3
 _SELECTED = Selected(FIXES, frozenset(), HostAdaptations())
 
 
-class _UnreadableError(Exception):
-    """What cannot be read and why, as one sentence."""
-
-
 def run(paths: Sequence[Path], where: Path, *, fill: bool) -> int:
     """Make a folder of each flow, say what is in it, and return the exit code."""
     made: list[Path] = []
     try:
         flows = [each for path in paths for each in _flows(path)]
         _, *rows = capture_rows(flows, where, lambda _: _SELECTED, fill=fill)
-    except (OSError, _UnreadableError) as error:
+    except (OSError, exceptions.FlowReadException) as error:
         print(f"add_capture.py: {error}", file=sys.stderr)
         return 1
     for name, fixes, note in rows:
@@ -54,7 +50,8 @@ def _flows(path: Path) -> Iterator[flow.Flow]:
         try:
             yield from FlowReader(file).stream()
         except exceptions.FlowReadException as error:
-            raise _UnreadableError(f"{path}: no file of flows ({error})") from error
+            words = f"{path}: no file of flows ({error})"
+            raise exceptions.FlowReadException(words) from error
 
 
 def _has_the_form(folder: Path) -> bool:

@@ -3,18 +3,10 @@
 import functools
 import json
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import (
-    Any,
-    Literal,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
-)
+from typing import Any, Literal, Union, get_type_hints
 
 _typed_dict: Any = typing.TypedDict
 """Takes fields that no type checker knows."""
@@ -35,6 +27,9 @@ def written(name: str) -> dict[str, Any]:
 
 fields = functools.cache(get_type_hints)
 """The types of a TypedDict's keys, by key."""
+get_args: Callable[[Any], tuple[Any, ...]] = functools.cache(typing.get_args)
+get_origin: Callable[[Any], Any] = functools.cache(typing.get_origin)
+is_typeddict: Callable[[Any], bool] = functools.cache(typing.is_typeddict)
 
 
 def tags(kind: Any) -> tuple[str, ...]:

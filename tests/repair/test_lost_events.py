@@ -1,5 +1,6 @@
 """One event that nobody can read: nothing is made up behind it."""
 
+import itertools
 import json
 import random
 from collections.abc import Iterator
@@ -19,8 +20,8 @@ from llm_normalize.repair.outcome import EventRecord
 from properties import test_recorded as recorded
 from streams import feed, repaired
 
-PLACES = 1
-"""How many events of a recorded stream are made unreadable, each for itself."""
+OF_RECORDED = 2
+"""In how many ways and places an event of a recorded stream is made unreadable."""
 
 
 def half(payload: bytes) -> bytes:
@@ -125,20 +126,20 @@ def blocks(data: bytes) -> list[bytes]:
     return [each + b"\n\n" for each in data.split(b"\n\n") if each]
 
 
-def damaged(data: bytes, places: int | None = None) -> Iterator[tuple[str, bytes]]:
-    """Yield *data* with one event that nobody can read, at each place and in each way."""
+def damaged(data: bytes, most: int | None = None) -> Iterator[tuple[str, bytes]]:
+    """Yield *data* with one event that nobody can read, at each place and in each way.
+
+    Of these, *most* are drawn.
+    """
     found = blocks(data)
     readable = [at for at, each in enumerate(found) if each.startswith(b"data: {")]
-    if places is not None and len(readable) > places:
-        readable = sorted(random.Random(data).sample(readable, places))
-    for at in readable:
+    cases = [*itertools.product(readable, WAYS)]
+    if most is not None:
+        cases = random.Random(data).sample(cases, min(most, len(cases)))
+    for at, way in cases:
         payload = found[at][len(b"data: ") :].strip()
-        for way in WAYS:
-            lost = b"data: " + way(payload) + b"\n\n"
-            yield (
-                f"{way.__name__} {at}",
-                b"".join([*found[:at], lost, *found[at + 1 :]]),
-            )
+        lost = b"data: " + way(payload) + b"\n\n"
+        yield f"{way.__name__} {at}", b"".join([*found[:at], lost, *found[at + 1 :]])
 
 
 def parsed(arguments: str) -> Any:
@@ -210,9 +211,12 @@ def test_nothing_is_made_up_behind_a_lost_event(name: str) -> None:
             declared=TOOLS,
             legacy=name == "legacy",
         )
+        sent = dict[bytes, str]()
         for way, cut in damaged(sound):
             out = repaired(cut, asked)
             assert made_up(sound, cut, out) == [], way
+            sent[out] = way
+        for out, way in sent.items():
             assert repaired(out, asked) == out, way
 
 
@@ -233,8 +237,8 @@ def test_nothing_is_made_up_behind_a_lost_event_of_a_recorded_answer(
 ) -> None:
     asked = recorded.asked_of(entry)
     # What a provider does otherwise than OpenAI is the subject of other tests.
-    sound = repaired(recorded.data_of(entry), asked)
-    for way, cut in damaged(sound, PLACES):
+    sound = b"".join(feed([recorded.data_of(entry)], asked))
+    for way, cut in damaged(sound, OF_RECORDED):
         assert made_up(sound, cut, b"".join(feed([cut], asked))) == [], way
 
 

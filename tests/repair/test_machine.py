@@ -10,7 +10,7 @@ from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.state.declared_tools import Tools
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import EVERY_FIX, FIXES
-from llm_normalize.fixes.tool_calls.tool_call_arguments_blank import (
+from llm_normalize.fixes.tool_call_arguments import (
     ToolCallArgumentsBlank,
 )
 from llm_normalize.repair.engine.pipeline import Pipeline
@@ -412,7 +412,7 @@ def test_extra_fields_under_ever_new_names_are_bounded_and_all_sent(
     for module in (
         "repair.machine.extra_fields",
         "repair.machine.finish",
-        "fixes.shape.choices_empty",
+        "fixes.choices",
     ):
         monkeypatch.setattr(f"llm_normalize.{module}.MAX_EXTRA_BYTES", 1000)
     before, made, after = WITH_EXTRA_FIELDS[case]

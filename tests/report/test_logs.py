@@ -103,33 +103,7 @@ def test_gzipped_log_that_was_cut_off_gives_what_it_has(tmp_path: Path) -> None:
     assert notes.torn == 1
 
 
-# -- adding them up --------------------------------------------------------------------
-
-
 # -- what is printed -------------------------------------------------------------------
-
-
-def test_json_has_all_of_it(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_bytes(lines(flow(), flow(end="error", first_ms=None)))
-    summary, notes = summed(tmp_path)
-    made = json.loads(as_json(summary, notes))
-    assert made["files"] == [str((tmp_path / "a.jsonl").resolve())]
-    assert made["groups"] == [
-        {
-            "host": "api.x",
-            "model": "m",
-            "mode": "repair",
-            "flows": 2,
-            "events": 10,
-            "changed": 4,
-            "requests": 0,
-            "repaired": 2,
-            "ends": {"complete": 1, "error": 1},
-            "first_ms": {"p50": 10.0, "p90": 10.0, "p99": 10.0},
-            "total_ms": {"p50": 20.0, "p90": 20.0, "p99": 20.0},
-            "fixes": {"content-null": {"events": 4, "flows": 2}},
-        }
-    ]
 
 
 def test_tokens_are_summed_in_every_form(tmp_path: Path) -> None:
@@ -154,16 +128,6 @@ def test_refusals_whose_words_are_not_known_are_shown(tmp_path: Path) -> None:
     *_, first = (line for line in as_text(found, notes) if "Refusal" in line)
     assert first.startswith("  api.x m  400, 2 times: Refusal ")
     assert first.isprintable()
-
-
-NASTY = "\x1b[31m|m\nforged line\u202e\x9b`<b>"
-
-
-def test_no_name_of_a_model_reaches_the_terminal_as_a_command(tmp_path: Path) -> None:
-    odd = flow(model=NASTY, host="\x07h", time="\x1b", fixes={NASTY: 1})
-    (tmp_path / "a.jsonl").write_bytes(lines(odd))
-    for line in as_text(*summed(tmp_path)):
-        assert line.isprintable()
 
 
 class Screen(io.StringIO):

@@ -33,6 +33,11 @@ def with_messages(body: dict[str, Json], make: Callable[[list[Json]], Json]) -> 
     return make(found) if isinstance(found, list) else found
 
 
+def with_each_message(body: dict[str, Json], make: Callable[[Json], Json]) -> Json:
+    """The messages of *body*, each as *make* returns it, if it has some."""
+    return with_messages(body, lambda found: [make(each) for each in found])
+
+
 def role_of(message: Json) -> str:
     """Return the role of a message; empty if it has none."""
     return as_string(as_object(message).get("role"))

@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import json
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -127,11 +128,13 @@ PAIRS = [each for each in itertools.combinations(ALL, 2) if is_told(*each)]
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize("part", range(8))
-def test_pairs_of_faults_are_repaired(part: int) -> None:
-    for one, other in PAIRS[part::8]:
+def test_pairs_of_faults_are_repaired() -> None:
+    pairs = dict[str, tuple[str, list[Event]]]()
+    for one, other in PAIRS:
         out, _ = repaired(made(RIGHT, ALL[one], ALL[other]))
-        assert check_events(out) == [], f"{one}, {other}"
+        pairs.setdefault(json.dumps(out), (f"{one}, {other}", out))
+    for names, out in pairs.values():  # six of seven pairs come out as another does
+        assert check_events(out) == [], names
         assert repaired(data(out)) == (out, set())
 
 

@@ -13,14 +13,16 @@ from llm_normalize.native_fixes.native_fix import wire
 from llm_normalize.protocols.native_readers import native_reader
 from llm_normalize.repair.engine.native_stream import NativeStream
 from llm_normalize.repair.outcome import EventRecord
-from native_faults import ALL, CUT, ONE_CALL, REQUEST, RIGHT, made
+from native_faults import ALL, CALLS, CUT, ONE_CALL, REQUEST, RIGHT, TEXT, made, stream
 
 type Data = dict[str, Any]
 
 LOST = b'data: {"type": "content_blo\n\n'
 UNREADABLE = "data-unreadable"
 RESPONSES = {"all": RIGHT, "call": ONE_CALL, "cut": CUT}
-CALLS: list[Data] = [
+SEVERAL = stream([TEXT[0], *CALLS[:5]])
+"""A response with a text, a call of a function and one of another tool."""
+MESSAGE: list[Data] = [
     m.start(),
     m.block("text"),
     m.delta("text_delta", "Let me see."),
@@ -90,10 +92,20 @@ def calls_of(events: Sequence[Data]) -> list[tuple[str, str]]:
     return found
 
 
-@each_case([pytest.param(each, id=name) for name, each in ALL.items()])
-def test_no_call_of_a_response_lacks_what_was_lost(change: Any) -> None:
-    for right in RESPONSES.values():
-        events, whole = made(right, change), {*calls_of(right)}
+def with_faults(right: list[Data]) -> Iterator[list[Data]]:
+    """Yield what becomes of a response by each fault, once."""
+    found = list[list[Data]]()
+    for change in ALL.values():
+        events = made(right, change)
+        if events not in found:
+            found.append(events)
+            yield events
+
+
+@pytest.mark.parametrize("right", [SEVERAL, ONE_CALL, CUT], ids=len)
+def test_no_call_of_a_response_lacks_what_was_lost(right: list[Data]) -> None:
+    whole = {*calls_of(right)}
+    for events in with_faults(right):
         for at, lost in enumerate(events):
             out = without("responses", events, at)
             assert {*calls_of(out)} <= whole, lost
@@ -150,9 +162,9 @@ def test_call_whose_end_says_all_of_it_is_whole() -> None:
     assert names(more, r.end(6)) == [more["type"], *failed]
 
 
-@pytest.mark.parametrize("at", range(len(CALLS)))
+@pytest.mark.parametrize("at", range(len(MESSAGE)))
 def test_no_call_of_a_message_lacks_what_was_lost(at: int) -> None:
-    out = without("messages", CALLS, at)
+    out = without("messages", MESSAGE, at)
     inputs, failed = dict[int, str](), out[-1]["type"] == "error"
     for each in out:
         if each.get("delta", {}).get("type") == "input_json_delta":

@@ -139,7 +139,7 @@ def joined(parts: list[JsonObject]) -> Json:
     """Return the content of a message: a string, unless there is more than text.
 
     Not every provider takes a list, and each part is a line, as where they are put together
-    for one that does not (`request/adaptations/hosts/message_fields.py`).
+    for one that does not (`request/adaptations/host_message_fields.py`).
     """
     if all(part["type"] == "text" for part in parts):
         return "\n".join(part["text"] for part in parts)
