@@ -123,7 +123,7 @@ class Normalize(CommandHooks):
         self._pacing.queues.paces = values.pace
         routing.guard_log()
         if self.logs.current is not None:
-            self.logs.current.size = values.pairs_size
+            self.logs.current.file.size = values.pairs_size
         if "normalize_pairs" in updated:
             self.logs.current = None  # running answers keep theirs
 
@@ -166,7 +166,8 @@ class Normalize(CommandHooks):
 
     def tls_clienthello(self, data: tls.ClientHelloData) -> None:
         """Do not open the TLS of hosts whose answers are not repaired."""
-        is_answered = self._routing.client_hello(data) or self._home.client_hello(data)
+        is_answered = self._routing.client_hello(data)
+        is_answered = is_answered or self._home.probe.client_hello(data)
         if (
             is_answered
             or not self.options.only
@@ -215,7 +216,7 @@ class Normalize(CommandHooks):
     def http_connect(self, flow: http.HTTPFlow) -> None:
         """Connect to no server for a host that has a route, or is the proxy's own page."""
         self._routing.connect(flow)
-        self._home.connect(flow)
+        self._home.probe.connect(flow)
 
     def http_connect_error(self, flow: http.HTTPFlow) -> None:
         """Log why a host that is opened cannot be connected to."""

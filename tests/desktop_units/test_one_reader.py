@@ -21,7 +21,7 @@ from llm_normalize.desktop.proxy import state as proxy_state
 from llm_normalize.desktop.trust import authority
 from llm_normalize.desktop.trust import command as trust
 from llm_normalize.desktop.trust.actions import Actions
-from llm_normalize.run import ports
+from llm_normalize.run import start
 from llm_normalize.run.mitmproxy_options import Listens, Plan
 from llm_normalize.run.upstream_proxy import (
     UpstreamProxyError,
@@ -158,7 +158,7 @@ def other() -> Iterator[int]:
 def taken(number: int) -> str:
     """Return who has a port, as run says it."""
     listens = Listens("regular", "", "127.0.0.1", number, is_own=False)
-    said = ports.obstacle(Plan(Path("/c"), (listens,)))
+    said = start.obstacle(Plan(Path("/c"), (listens,)))
     return said.partition(" is taken: ")[2].partition(";")[0]
 
 

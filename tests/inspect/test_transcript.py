@@ -6,8 +6,7 @@ from mitmproxy import contentviews, http
 from mitmproxy.test import tflow
 
 from growth import MOST, growth
-from llm_normalize.inspect.native_answer import native_contents
-from llm_normalize.inspect.transcript import Transcript
+from llm_normalize.inspect.transcript import Transcript, native_contents
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.repair.fix import (
     DONE,

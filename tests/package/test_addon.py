@@ -114,7 +114,7 @@ def test_a_size_given_later_is_the_running_log_s(proxy: Proxy) -> None:
     proxy.stream(chat_flow(), GOOD)
     proxy.set(normalize_pairs_size="2m")
     assert proxy.addon.logs.current is not None
-    assert proxy.addon.logs.current.size == 2 * 1024 * 1024
+    assert proxy.addon.logs.current.file.size == 2 * 1024 * 1024
 
 
 def test_a_path_whose_words_contain_a_placeholder_stays(proxy: Proxy) -> None:

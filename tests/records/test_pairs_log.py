@@ -190,8 +190,8 @@ def test_a_second_instance_takes_the_next_free_name_and_says_so(logs: Logs) -> N
         log.write(pair(n))
         until(written(log))
     second, third = (logs.path.with_name(f"pairs-{n}.jsonl") for n in (2, 3))
-    assert [log.path for log in made] == [logs.path, second, third]
-    assert [numbers(log.path) for log in made] == [[0], [1], [2]]
+    assert [log.file.path for log in made] == [logs.path, second, third]
+    assert [numbers(log.file.path) for log in made] == [[0], [1], [2]]
     assert logs.said == [
         f"{logs.path} is written by another instance; the pairs log is {second}",
         f"{logs.path} is written by another instance; the pairs log is {third}",
@@ -368,11 +368,11 @@ def test_a_log_that_shares_its_name_lets_go_of_it_at_once(logs: Logs) -> None:
     old.write(pair(0))
     until(written(old))
     old.share()
-    until(lambda: old._file._lock is None)
+    until(lambda: old.file._lock is None)
     new = logs.make()
     new.write(pair(1))
     until(written(new))
-    assert new.path == old.path
+    assert new.file.path == old.file.path
     old.close()
     new.close()
 

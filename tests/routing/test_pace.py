@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from llm_normalize.routing.pace import Pace, Queue, Queues, Slot, paces
-from llm_normalize.routing.rate_limit_headers import pause_of
+from llm_normalize.routing.pace import Pace, Queue, Queues, Slot, paces, pause_of
 
 
 class Clock:

@@ -21,7 +21,7 @@ from llm_normalize.run import command as run_command
 from llm_normalize.run import start
 from llm_normalize.run.handover import SAYS, UPSTREAM_AUTH
 from llm_normalize.run.mitmproxy_options import Listens, Plan, plan
-from llm_normalize.run.ports import is_taken, obstacle
+from llm_normalize.run.start import is_taken, obstacle
 from llm_normalize.run.startup_summary import Serves, Ways, refusal, startup_summary
 from llm_normalize.run.upstream_proxy import (
     Upstream,

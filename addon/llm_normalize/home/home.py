@@ -70,6 +70,7 @@ class Home:
         routes: Where requests to hosts go instead.
         gate: Where the tokens are of which clients of a reverse proxy have to present one.
         log: Returns where the before/after log is; None for none.
+        probe: The host that is nowhere but here.
     """
 
     def __init__(self, stats: Stats, queues: Queues, fixes: Sequence[Fix]) -> None:
@@ -81,7 +82,7 @@ class Home:
         self._queues = queues
         self._fixes = fixes
         self._distrust = Distrust()
-        self._probe = Probe()
+        self.probe = Probe()
         self._begun = time.monotonic()
         self._started = time.time()
 
@@ -95,14 +96,6 @@ class Home:
                 ca_bundle.write(path, [*ca_bundle.roots(authority), authority])
         except (OSError, ValueError, exceptions.OptionsError) as error:
             logger.warning("normalize: %s cannot be written: %s", path, error)
-
-    def connect(self, flow: http.HTTPFlow) -> None:
-        """Take a CONNECT to the probe's host, which is nowhere."""
-        self._probe.connect(flow)
-
-    def client_hello(self, data: tls.ClientHelloData) -> bool:
-        """Tell whether a client wants TLS with the probe's host."""
-        return self._probe.client_hello(data)
 
     def distrusted(self, data: tls.TlsData) -> None:
         """Count a client that does not trust the CA; the page shows its own."""
@@ -118,7 +111,7 @@ class Home:
             return is_below and self._is_let_in(flow) and self._show(flow)
         if not (is_new and serves(mode)):
             return False
-        if self._probe.answers(flow):
+        if self.probe.answers(flow):
             flow.metadata[_PAGE] = True
             return True
         if not is_own_port(flow):
@@ -276,7 +269,7 @@ class Home:
             routes=[(each.asked, str(each.target)) for each in self.routes.routes],
             opens="allowed" if ctx.options.allow_hosts else others,
             ca_sha256=fingerprint(_der(pem)) if pem else "",
-            probe=self._probe.place,
+            probe=self.probe.place,
             closed_probe=_is_closed(f"{HOST}:443"),
             rows=rows,
             more=more,

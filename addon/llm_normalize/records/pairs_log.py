@@ -40,13 +40,15 @@ class PairsLog:
         path: Where to write; made with its folder (0700) when the first record comes.
         size: Bytes at which the file rotates.
         say: Called with a sentence for the user, from the log's own thread.
+
+    Attributes:
+        file: Where it is written; the size at which that rotates may be set anew.
     """
 
     def __init__(
         self, path: Path, size: int, say: Callable[[str], None] = logger.warning
     ) -> None:
-        self.wanted = path
-        self._file = LogFile(path, size, say)
+        self.file = LogFile(path, size, say)
         self._say = say
         self._queue: SimpleQueue[_Weighed] = SimpleQueue()
         # Each counter has one thread that writes it, so that none needs a lock.
@@ -62,20 +64,6 @@ class PairsLog:
         )
         self._thread.start()
         atexit.register(self.close)  # however mitmproxy comes to its end
-
-    @property
-    def path(self) -> Path:
-        """Where it is written: where it was wanted, or at the next free name."""
-        return self._file.path
-
-    @property
-    def size(self) -> int:
-        """Bytes at which the file rotates; may be set anew."""
-        return self._file.size
-
-    @size.setter
-    def size(self, size: int) -> None:
-        self._file.size = size
 
     @property
     def lost(self) -> int:
@@ -103,7 +91,7 @@ class PairsLog:
 
         What is still handed over goes to the same file.
         """
-        self._file.shared = True
+        self.file.shared = True
         self._queue.put(_WAKE)
 
     # -- the thread --------------------------------------------------------------
@@ -125,11 +113,11 @@ class PairsLog:
                     logger.exception("pairs log: a batch failed")
             self._taken += sum([weight for _, weight in batch])
             batch.clear()  # it has keys of requests, and the next one may be long in coming
-        self._file.close()
+        self.file.close()
 
     def _write(self, batch: Sequence[Entry | TextPair]) -> None:
         if not batch:  # else whatever is appended does that
-            self._file.let_go()
+            self.file.let_go()
         # No stream can move while lines are made, so that is done by turns. Each of them
         # costs as much as several lines: the more have piled up, the fewer turns.
         size = max(_BITE, len(batch) // 4)
@@ -158,7 +146,7 @@ class PairsLog:
             lines.insert(0, line(Entry({"type": "lost", "count": count})))
         while lines:
             try:
-                lines = lines[self._file.append(lines) :]
+                lines = lines[self.file.append(lines) :]
             except OSError as error:
                 self._failed += min(len(lines), size)
                 self._complain(error)
@@ -169,7 +157,7 @@ class PairsLog:
         if not self._is_reported:
             self._is_reported = True
             try:
-                self._say(f"cannot write the pairs log {self.path}: {error}")
+                self._say(f"cannot write the pairs log {self.file.path}: {error}")
             except Exception:
                 logger.exception("pairs log: a failed write cannot be reported")
 
@@ -201,7 +189,7 @@ class PairsLogs:
             log = self._by_path[path] = PairsLog(
                 path, size, lambda text: logger.warning("normalize: %s", text)
             )
-        log.size = size
+        log.file.size = size
         self.current = log
 
     def share(self) -> None:

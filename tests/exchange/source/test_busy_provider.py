@@ -12,7 +12,7 @@ from exchange.source.second_answers import JSON, play
 from llm_normalize.exchange.source import busy_provider, retry
 from llm_normalize.exchange.source.busy_provider import _wait
 from llm_normalize.mitm.second_request import Reply
-from llm_normalize.routing.rate_limit_headers import retry_after
+from llm_normalize.routing.pace import retry_after
 from llm_normalize.wire.json_text import dumps
 from proxies import GOOD_BODY, Proxy, chat_flow, response_of
 

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from mitmproxy import http
 
 from ...mitm.second_request import is_gone
-from ...routing.rate_limit_headers import retry_after
+from ...routing.pace import retry_after
 from ...wire.json_text import Json, as_object, value_in
 from ..message.message_body import content_of, request_body
 from ..state.running_answer import RunningAnswer

@@ -15,8 +15,7 @@ from mitmproxy import http
 from ...mitm.helpers import create_task
 from ...mitm.second_request import is_gone
 from ...routing.gate import refusal
-from ...routing.pace import Queues, Slot
-from ...routing.rate_limit_headers import pause_of
+from ...routing.pace import Queues, Slot, pause_of
 from ..delivery.answer_streams import AnswerStreams
 from ..message.response_headers import frame
 from ..request.adapted_request import body_of, credential_of

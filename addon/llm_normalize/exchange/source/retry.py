@@ -19,8 +19,7 @@ from ...request.adaptation import Body, Memory
 from ...request.refusals.dropped_parameters import Change, apply, changes_for
 from ...request.refusals.learned_rejections import Learned
 from ...request.refusals.refusal_parser import LARGE, refusal_of
-from ...routing.pace import Slot
-from ...routing.rate_limit_headers import pause_of
+from ...routing.pace import Slot, pause_of
 from ...text.echo import Echo
 from ...wire.content_encoding import beginning
 from ...wire.json_text import dumps

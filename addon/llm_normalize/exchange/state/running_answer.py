@@ -200,49 +200,36 @@ class RunningAnswer:
             decoder: Undoes the content encoding.
             turn: Bounds what is looked at, shared with other streams.
         """
-        settings, record = self.settings, self.record
-        label = self.label
+        settings, record, label = self.settings, self.record, self.label
+        pipeline: EventStream
+        beyond: Callable[[], float] | None = None
         if self.native is not None:
-            native = self.native.stream(record.add_event, label)
-            return self._rewriter_of(native, decoder, turn, lambda: _BEYOND)
-        output: Callable[..., Output] = Output
-        stream: AnswerStream | None = None
-        if self.translated is not None:
-            stream = AnswerStream(self.translated.answer, label)
-            output = partial(TranslatedOutput, translate=stream)
-        pipeline = NonSseStream(
-            self.asked,
-            settings.plan,
-            record.add_event,
-            label,
-            record.count,
-            output,
-        )
-        beyond = None
-        if stream is not None:
-            beyond = partial(_beyond, stream)
-        return self._rewriter_of(pipeline, decoder, turn, beyond)
-
-    def _rewriter_of(
-        self,
-        pipeline: EventStream,
-        decoder: Decoder,
-        turn: Turn | None,
-        beyond: Callable[[], float] | None,
-    ) -> Rewriter:
+            pipeline = self.native.stream(record.add_event, label)
+            beyond = partial(_beyond, None)
+        else:
+            output: Callable[..., Output] = Output
+            if self.translated is not None:
+                stream = AnswerStream(self.translated.answer, label)
+                output = partial(TranslatedOutput, translate=stream)
+                beyond = partial(_beyond, stream)
+            pipeline = NonSseStream(
+                self.asked,
+                settings.plan,
+                record.add_event,
+                label,
+                record.count,
+                output,
+            )
         self.rewriter = Rewriter(
             pipeline,
             decoder,
-            repair=not self.settings.observe,
-            give_up=self._break_off,
+            repair=not settings.observe,
+            give_up=lambda: break_off(self.flow),
             snapshot=self.snapshot,
             turn=turn,
         )
         self.rewriter.beyond = beyond
         return self.rewriter
-
-    def _break_off(self) -> None:
-        break_off(self.flow)
 
     def slow_down(self) -> None:
         """Have other streams have their turn before more of this one is read."""
@@ -500,8 +487,8 @@ class RunningAnswer:
             show_anew(self.flow)
 
 
-def _beyond(stream: AnswerStream) -> float:
-    return 0 if stream.is_over else _BEYOND
+def _beyond(stream: AnswerStream | None) -> float:
+    return 0 if stream is not None and stream.is_over else _BEYOND
 
 
 def _snapshot(settings: Settings) -> Snapshot:
