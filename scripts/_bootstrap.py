@@ -383,9 +383,7 @@ def ensure(names: Sequence[str] = DEVELOPMENT) -> None:
     try:
         _enter(names)
     except _uv.SetupError as error:
-        for line in error.lines:
-            say("    " + line)
-        say(f"llm_normalize: {error}")
+        _uv.tell(error)
     except OSError as error:
         advice = "copy this folder to where you may write, and start it there"
         if error.errno in (errno.ENOSPC, errno.EDQUOT):

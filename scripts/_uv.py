@@ -105,6 +105,13 @@ def say(text: str, end: str = "\n") -> None:
     print(text, end=end, file=sys.stderr, flush=True)
 
 
+def tell(error: Exception, who: str = "llm_normalize") -> None:
+    """Print *error* to stderr, behind the lines that it has."""
+    for line in getattr(error, "lines", ()):
+        say("    " + line)
+    say(f"{who}: {error}")
+
+
 def masked(text: str) -> str:
     """Return *text* without what stands before the @ of a URL."""
     return _CREDENTIALS.sub("****@", text)

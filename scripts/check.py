@@ -22,9 +22,8 @@ def tools(fix: bool, upgrade: bool = False) -> dict[str, list[str]]:
         "format": [*ruff, "format", *([] if fix else ["--check"]), "."],
         "types": ["-m", "mypy"],
     }
-    docs = _bootstrap.ROOT / "scripts" / "docs.py"
-    if docs.exists():
-        found["docs"] = [str(docs), *([] if fix else ["--check"])]
+    docs = str(_bootstrap.ROOT / "scripts" / "docs.py")
+    found["docs"] = [docs, *([] if fix else ["--check"])]
     how = ["--upgrade"] if upgrade else ["--fix"] if fix else []
     found["locks"] = ["-m", "workshop.release.locks", *how]
     upgraded = ["--upgrade"] if upgrade else []

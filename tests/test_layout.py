@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import itertools
 import os
 import re
 import subprocess
@@ -14,24 +15,20 @@ import pytest
 from llm_normalize import cli
 from llm_normalize.fixes import EVERY_FIX
 from llm_normalize.native_fixes import NATIVE_FIXES
-from llm_normalize.request.adaptation import LEARNED
+from llm_normalize.repair.fix import Fix
 from llm_normalize.request.adaptations import ADAPTATIONS
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "addon" / "llm_normalize"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-FIX_MODULES = sorted(PACKAGE.glob("fixes/*/[a-z]*.py"))
+FIX_MODULES = sorted(PACKAGE.glob("fixes/[a-z]*.py"))
 NATIVE_FIX_MODULES = sorted(
     {
         PACKAGE.parent / f"{each.__module__.replace('.', '/')}.py"
         for each in NATIVE_FIXES
     }
 )
-ADAPTATION_MODULES = sorted(
-    path
-    for path in PACKAGE.glob("request/adaptations/*/[a-z]*.py")
-    if path.parent.name != "hosts"  # whose modules have several
-)
+ADAPTATION_MODULES = sorted(PACKAGE.glob("request/adaptations/[a-z]*.py"))
 
 SUBPACKAGES = {
     "text": set(),
@@ -72,22 +69,8 @@ ROOMS = {
     "repair/machine": {"repair"},
     "repair/engine": {"repair", "repair/machine"},
     "request": set(),
-    "request/adaptations/hosts": {"request"},
-    "request/adaptations/messages": {"request"},
-    "request/adaptations/parameters": {"request"},
-    "request/adaptations": {
-        "request",
-        "request/adaptations/hosts",
-        "request/adaptations/messages",
-        "request/adaptations/parameters",
-    },
-    "request/refusals": {
-        "request",
-        "request/adaptations",
-        "request/adaptations/hosts",
-        "request/adaptations/messages",
-        "request/adaptations/parameters",
-    },
+    "request/adaptations": {"request"},
+    "request/refusals": {"request", "request/adaptations"},
     "exchange/message": set(),
     "exchange/request": {"exchange/message"},
     "exchange/record": {"exchange/message", "exchange/request"},
@@ -150,10 +133,10 @@ TOOLS_BRING = {
 STDLIB = {
     "__future__", "abc", "argparse", "asyncio", "atexit", "base64", "bisect", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "email", "enum", "errno", "fcntl",
     "functools", "gc", "hashlib", "hmac", "html", "http", "importlib", "ipaddress", "itertools", "json", "logging", "math", "msvcrt", "operator", "os", "pathlib", "queue", "re", "secrets", "shlex", "shutil", "socket", "ssl", "stat", "string", "sys",
-    "textwrap", "threading", "time", "typing", "urllib", "weakref", "zlib",
+    "textwrap", "threading", "time", "types", "typing", "urllib", "weakref", "zlib",
 }  # fmt: skip
 LINES = 560
-FIX_LINES = 161
+FIX_LINES = 400
 CONTRACT = {"repair/cumulative_text", "repair/fix", "repair/look"}
 """What a fix may import from the repair: what it overrides."""
 
@@ -240,7 +223,8 @@ def test_every_tool_is_a_command() -> None:
     assert modules == {
         name(path)
         for path in MODULES
-        if path.stem == "command" and subpackage(path) in TOOLS
+        if subpackage(path) in TOOLS
+        and re.search(r"(?m)^def main\(", path.read_text("utf-8"))
     }
 
 
@@ -287,16 +271,29 @@ def test_fix_knows_no_other_fix() -> None:
         assert absolute <= STDLIB, path
 
 
+def above(path: Path, name: str) -> str:
+    """Return the comment above a class of a module."""
+    text = path.read_text(encoding="utf-8")
+    lines = text[: text.index(f"\nclass {name}(")].splitlines()
+    comment = itertools.takewhile(lambda line: line.startswith("# "), lines[::-1])
+    return "\n".join([*comment][::-1])
+
+
 def test_fix_that_only_declares_names_the_module_that_repairs() -> None:
-    texts = {path: path.read_text(encoding="utf-8") for path in FIX_MODULES}
-    only_declare = [p for p, t in texts.items() if "(Fix):" in t and " def " not in t]
+    only_declare = [
+        fix
+        for fix in EVERY_FIX
+        if fix.__bases__ == (Fix,) and not any(map(callable, vars(fix).values()))
+    ]
     assert only_declare
-    for path in only_declare:
-        text = texts[path]
-        module = re.search(r"^The repair is in `(.+)`\.$", text, re.MULTILINE)
-        assert module, path
+    for fix in only_declare:
+        comment = above(
+            PACKAGE.parent / f"{fix.__module__.replace('.', '/')}.py", fix.__name__
+        )
+        module = re.search(r"^# The repair is in `(.+)`\.$", comment, re.MULTILINE)
+        assert module, fix.name
         repairs = (PACKAGE / module[1]).read_text(encoding="utf-8")
-        assert f'"{path.stem.replace("_", "-")}"' in repairs, path
+        assert f'"{fix.name}"' in repairs, fix.name
 
 
 def test_native_fix_only_declares() -> None:
@@ -328,20 +325,12 @@ def test_modules_are_small() -> None:
     assert [name(path) for path in FIX_MODULES if lines_of(path) > FIX_LINES] == []
 
 
-def test_fix_module_is_one_fix_named_as_its_file() -> None:
-    for path in FIX_MODULES:
-        text = path.read_text(encoding="utf-8")
-        assert re.findall(
-            r"^class (\w+)\((?:Choice|CumulativeText|Holding|Part)?Fix\)",
-            text,
-            re.MULTILINE,
-        ) == ["".join(part.title() for part in path.stem.split("_"))], path
-        assert f'name = "{path.stem.replace("_", "-")}"' in text, path
-
-
-def test_every_fix_module_is_in_the_order() -> None:
-    listed = sorted(fix.__module__.rpartition(".")[2] for fix in EVERY_FIX)
-    assert listed == sorted(path.stem for path in FIX_MODULES)
+def test_every_fix_is_in_the_order_and_named_as_its_class() -> None:
+    texts = "\n".join(path.read_text("utf-8") for path in FIX_MODULES)
+    declared = re.findall(r'(?m)^    name = "(.+)"', texts)
+    assert sorted(each.name for each in EVERY_FIX) == sorted(declared)
+    for each in EVERY_FIX:
+        assert each.__name__ == each.name.title().replace("-", "")
 
 
 def test_every_native_fix_is_in_the_order_and_named_as_its_class() -> None:
@@ -353,42 +342,26 @@ def test_every_native_fix_is_in_the_order_and_named_as_its_class() -> None:
 
 
 @pytest.mark.parametrize("path", ADAPTATION_MODULES, ids=lambda path: path.stem)
-def test_adaptation_module_is_one_adaptation_named_as_its_file(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert re.findall(r"^class (\w+)\(Adaptation\)", text, re.MULTILINE) == [
-        "".join(part.title() for part in path.stem.split("_"))
-    ]
-    name = path.stem.replace("_", "-")
-    assert f'name = "{name}"' in text or (name == LEARNED and "name = LEARNED" in text)
-    assert len(text.splitlines()) <= FIX_LINES
+def test_adaptation_module_is_small_and_needs_little(path: Path) -> None:
+    assert lines_of(path) <= FIX_LINES
     assert imports(path)[0] == set()
     own = {"adaptation", "message_forms", "tool_schemas"}
     words = {"wire/json_text", "text/placeholder"}
     assert imports(path)[1] <= {f"request/{each}" for each in own} | words
 
 
-def test_every_adaptation_module_is_in_the_order() -> None:
-    listed = [each.__module__ for each in ADAPTATIONS if not each.hosts]
-    stems = sorted(each.rpartition(".")[2] for each in listed)
-    assert stems == [
-        path.stem for path in sorted(ADAPTATION_MODULES, key=lambda p: p.stem)
-    ]
-
-
-def test_every_adaptation_for_hosts_is_in_the_order_and_named_as_its_class() -> None:
-    paths = PACKAGE.glob("request/adaptations/hosts/*.py")
-    text = "".join(path.read_text("utf-8") for path in paths)
+def test_every_adaptation_is_in_the_order_and_named_as_its_class() -> None:
+    text = "".join(path.read_text("utf-8") for path in ADAPTATION_MODULES)
     declared = re.findall(r"(?m)^class (\w+)\(Adaptation\)", text)
-    listed = [each for each in ADAPTATIONS if each.hosts]
-    assert sorted(each.__name__ for each in listed) == sorted(declared)
-    for each in listed:
+    assert sorted(each.__name__ for each in ADAPTATIONS) == sorted(declared)
+    for each in ADAPTATIONS:
         assert each.__name__ == each.name.title().replace("-", "")
 
 
-def test_adaptation_is_in_the_room_of_its_kind() -> None:
+def test_adaptations_for_hosts_stand_apart() -> None:
     for each in ADAPTATIONS:
-        room = each.__module__.split(".")[-2]
-        assert (room == "hosts") is bool(each.hosts), each.name
+        module = each.__module__.rpartition(".")[2]
+        assert module.startswith("host_") is bool(each.hosts), each.name
 
 
 OF_A_FLOW = re.compile(

@@ -16,8 +16,7 @@ from mitmproxy.proxy import server_hooks
 from mitmproxy.proxy.mode_specs import ProxyMode as ModeSpec
 
 from .answer_settings import AnswerSettings
-from .command_hooks import CommandHooks
-from .commands import EVERY
+from .commands import CommandHooks
 from .exchange import outage
 from .exchange.answer_lifecycle import Answers
 from .exchange.message.request_facts import place_of
@@ -33,14 +32,17 @@ from .inspect.answer_view import COLUMNS
 from .inspect.before_after import BeforeAfter
 from .inspect.transcript import Transcript
 from .mitm import certificate_proof
-from .mitm.asked_host import remember_hosts
 from .mitm.client_stream import close
 from .mitm.deferred_options import take_deferred, take_each
 from .mitm.flow_list import is_web
 from .mitm.proxy_server import is_running
-from .mitm.reverse_start import let_clients_ask, stop_letting_clients_ask
+from .mitm.reverse_proxy import (
+    let_clients_ask,
+    remember_hosts,
+    stop_letting_clients_ask,
+)
 from .mitm.second_request import is_gone
-from .options import Values, connect_late, declare, pairs_path
+from .options import EVERY, Values, connect_late, declare, pairs_path
 from .pause_limiter import PauseLimiter
 from .records.pairs_log import PairsLogs
 from .records.statistics import Stats
@@ -62,14 +64,16 @@ class Normalize(CommandHooks):
         super().__init__(Values(), Stats())
         self._is_configured = False
         self.logs = PairsLogs()
-        self._answers = Answers(self.stats)
         self._exchanges = OpenExchanges(self._abandon)
         self._routing = Routing()
+        self.settings = AnswerSettings(self.options, self.selection, self.logs)
+        self._answers = Answers(
+            self.stats, self.settings.of, self._routing.translations
+        )
         self._unlisted = UnlistedHosts()
         self._pacing = Pacing(self._answers.streams, self._routing.grant)
         self._home = Home(self.stats, self._pacing.queues, EVERY)
         self._is_reloaded = False
-        self.settings = AnswerSettings(self.options, self.selection, self.logs)
         self._pauses = PauseLimiter()
 
     # -- options -----------------------------------------------------------------
@@ -249,7 +253,7 @@ class Normalize(CommandHooks):
             return None
         settings = self.settings.of(exchange)
         if exchange.is_asked:
-            self._answers.adapt(exchange, settings)
+            self._answers.adapt(exchange)
         return self._pacing.wait(exchange, settings)
 
     def responseheaders(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
@@ -259,9 +263,7 @@ class Normalize(CommandHooks):
         """
         exchange = self._exchanges.of(flow)
         self._pacing.answered(exchange)
-        asked = self._answers.retry_as_asked(
-            exchange, self._routing.translations, lambda: self.settings.of(exchange)
-        )
+        asked = self._answers.retry_as_asked(exchange)
         if asked is not None:
             return self._begin_unless(exchange, asked)
         return self._answered(exchange)
@@ -286,11 +288,7 @@ class Normalize(CommandHooks):
         assert response is not None
         begun = exchange.is_asked and self._begin(exchange)
         self._routing.answered(exchange)  # by now it is known what must be in no log
-        translations, second = self._routing.translations, None
-        if translations.is_refused(exchange):
-            second = self._answers.retry_as_chat(
-                exchange, translations, lambda: self.settings.of(exchange)
-            )
+        second = self._answers.retry_as_chat(exchange)
         # One that streams stays: there is nothing to be found out.
         if second is None and begun and not response.stream:
             second = self._answers.replace_answer(exchange)
@@ -309,7 +307,7 @@ class Normalize(CommandHooks):
     def _begin(self, exchange: Exchange) -> bool:
         flow = exchange.flow
         try:
-            self._answers.begin(exchange, self.settings.of(exchange))
+            self._answers.begin(exchange)
         except Exception:
             name = brief(place_of(flow.request))
             logger.exception("normalize: %s passes as it is", name)
@@ -343,7 +341,7 @@ class Normalize(CommandHooks):
             response = outage.error_of(exchange)
         is_early = exchange.has_begun and flow.response is None and not is_gone(flow)
         if response is not None and is_early:
-            self._answers.put_in_events(exchange, response, self.settings.of(exchange))
+            self._answers.put_in_events(exchange, response)
         elif response is not None:
             put_in_protocol(exchange, response)
             self._routing.grant(flow, response)
@@ -352,7 +350,7 @@ class Normalize(CommandHooks):
         return outage.end(flow, response, broke, send_rest, is_early=is_early)
 
     def _broke(self, exchange: Exchange, status: int | None) -> None:
-        self._answers.broke(exchange, lambda: self.settings.of(exchange), status)
+        self._answers.broke(exchange, status)
         self._close(exchange)
 
     def _abandon(self, exchange: Exchange) -> None:

@@ -41,11 +41,11 @@ class Tool(NamedTuple):
 _ENDED = "nothing is left running"
 TOOLS = {
     "run": Tool("run.command", "start mitmproxy with the addon (the default)"),
-    "exec": Tool("client.exec.command", "start one program that goes through it"),
-    "env": Tool("client.env.command", "print the same for a shell, as lines to run"),
+    "exec": Tool("client.exec", "start one program that goes through it"),
+    "env": Tool("client.env", "print the same for a shell, as lines to run"),
     "demo": Tool("demo.command", "show a repaired stream: no key, no network", _ENDED),
     "check": Tool("check.command", "do programs here reach it, and trust it?", _ENDED),
-    "status": Tool("setup.status.command", "tell what runs, and what is set up"),
+    "status": Tool("setup.status", "tell what runs, and what is set up"),
     "trust": Tool(
         "desktop.trust.command",
         "let this machine trust mitmproxy's CA",
@@ -57,7 +57,7 @@ TOOLS = {
     "completion": Tool(
         "setup.completion.command", "print what completes it in a shell"
     ),
-    "uninstall": Tool("setup.uninstall.command", "take away all that was set up"),
+    "uninstall": Tool("setup.uninstall", "take away all that was set up"),
 }
 _FLAGS = (
     "help", "version", "web", "console", "pac", "system-proxy", "upstream-proxy",

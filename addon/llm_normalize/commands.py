@@ -1,48 +1,100 @@
-"""What the commands report, as tables: their first row is the heading."""
+"""The commands that mitmproxy gets from the addon, and the tables that they report.
+
+The first row of a table is its heading.
+"""
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import cast
 
-from mitmproxy import flow, http
+from mitmproxy import command, exceptions, flow, http, types
 
+from .answer_settings import FixSelection, Selected
 from .capture.folder import Capture, write
 from .capture.rerun import differences, repair
 from .exchange.record.stored_flow import Stored, stored
-from .fixes import EVERY_FIX
-from .native_fixes import NATIVE_FIXES
+from .options import EVERY, Named, Repair, Values
+from .records.statistics import Stats
 from .repair.declaration import Declaration
 from .repair.fix import Fix
-from .request.adaptation import Adaptation
-from .request.adaptations import ADAPTATIONS
-from .routing.hosts import HostPattern
 from .text.printable import brief
 
-type Repair = type[Declaration | Adaptation]
 type Rows = Iterator[list[str]]
-type Named = tuple[HostPattern | None, str]
-"""A host, or None for all, and the name of a fix or adaptation."""
-type SkippedFor = Callable[[http.HTTPFlow], Collection[str]]
-"""Returns the names of the fixes that are off for a flow today."""
-type FixesFor = Callable[[http.HTTPFlow], Sequence[type[Fix]]]
-"""Returns the fixes that count for a flow today."""
-
-EVERY: tuple[Repair, ...] = (*EVERY_FIX, *NATIVE_FIXES, *ADAPTATIONS)
-"""All that may be skipped by its name."""
+type SelectedFor = Callable[[http.HTTPFlow], Selected]
+"""Returns what counts for a flow today."""
 
 
-def fix_rows(fixes: Sequence[Repair], skips: Sequence[Named]) -> Rows:
+class CommandHooks:
+    """An addon's commands.
+
+    Args:
+        options: The values of the options.
+        stats: What was repaired.
+    """
+
+    def __init__(self, options: Values, stats: Stats) -> None:
+        self.options = options
+        self.stats = stats
+        self.selection = FixSelection(options)
+
+    @command.command("normalize.stats")
+    def stats_command(self) -> types.Data:
+        """Show what was repaired, by host, model and fix."""
+        return _table(self.stats.rows())
+
+    @command.command("normalize.fixes")
+    @command.argument("name", type=types.Choice("normalize.fixes.names"))
+    def fixes_command(self, name: str = "") -> types.Data:
+        """Show all fixes, and which of them are skipped; or all about one."""
+        named = [fix for fix in EVERY if fix.name == name]
+        skips, adapted = self.options.skip, self.options.adapt
+        rows = [row for fix in named for row in _one_fix(fix, skips, adapted)]
+        return _table(rows or _fix_rows(skips))
+
+    @command.command("normalize.fixes.names")
+    def names_command(self) -> Sequence[str]:
+        """List the names of all fixes."""
+        return [each.name for each in EVERY]
+
+    @command.command("normalize.rerun")
+    def rerun_command(self, flows: Sequence[flow.Flow]) -> types.Data:
+        """Show what today's fixes do to the original answer, and what differs from then."""
+        strict = self.options.strict
+        return _table(_rerun_rows(flows, self._selected, strict=strict))
+
+    @command.command("normalize.capture")
+    def capture_command(
+        self, flows: Sequence[flow.Flow], folder: types.Path, fill: bool = False
+    ) -> types.Data:
+        """Write capture folders for a bug report, without keys and ids.
+
+        With *fill*, all words are replaced by others of the same length.
+        """
+        where = Path(folder).expanduser()
+        try:
+            return _table(capture_rows(flows, where, self._selected, fill=fill))
+        except OSError as error:
+            raise exceptions.CommandError(
+                f"normalize.capture: {where}: {error.strerror or error}"
+            ) from error
+
+    def _selected(self, flow: http.HTTPFlow) -> Selected:
+        return self.selection.of(flow.request)
+
+
+def _table(rows: Iterable[Sequence[str]]) -> types.Data:
+    return cast(types.Data, [list(row) for row in rows])
+
+
+def _fix_rows(skips: Sequence[Named]) -> Rows:
     """Yield all fixes and adaptations, and which of them are skipped."""
     yield ["fix", "skipped", "change"]
-    for fix in fixes:
+    for fix in EVERY:
         yield [fix.name, _skipped(fix.name, skips), fix.changes]
 
 
-def one_fix(
-    fix: Repair,
-    skips: Sequence[Named],
-    adapted: Sequence[Named] = (),
-) -> Rows:
+def _one_fix(fix: Repair, skips: Sequence[Named], adapted: Sequence[Named]) -> Rows:
     """Yield all there is to know of one fix or adaptation."""
     yield ["fix", fix.name]
     yield ["change", fix.changes]
@@ -66,21 +118,16 @@ def _skipped(name: str, skips: Sequence[Named]) -> str:
     return ", ".join(where)
 
 
-def rerun_rows(
-    flows: Sequence[flow.Flow],
-    fixes_for: FixesFor,
-    *,
-    strict: bool,
-    skipped_for: SkippedFor = lambda _: (),
+def _rerun_rows(
+    flows: Sequence[flow.Flow], selected: SelectedFor, *, strict: bool
 ) -> Rows:
     """Yield what today's fixes make of what was received, and whether that is what was sent."""
     yield ["flow", "host", "model", "result"]
-    for each, answer in _each(flows, skipped_for, strict=strict):
+    for each, answer, fixes in _each(flows, selected, strict=strict):
         if isinstance(answer, str):
             yield [*_name(each), answer]
             continue
-        assert isinstance(each, http.HTTPFlow)
-        results = list(_rerun(answer, fixes_for(each)))
+        results = list(_rerun(answer, fixes))
         same = "the same" if answer.is_complete else "the same, as far as it is stored"
         yield [*_name(each, answer), results[0] if results else same]
         yield from (["", "", "", result] for result in results[1:])
@@ -120,10 +167,9 @@ def _rerun(answer: Stored, fixes: Sequence[type[Fix]]) -> Iterator[str]:
 def capture_rows(
     flows: Sequence[flow.Flow],
     where: Path,
-    fixes_for: FixesFor,
+    selected: SelectedFor,
     *,
     fill: bool,
-    skipped_for: SkippedFor = lambda _: (),
 ) -> Rows:
     """Write a capture folder of each flow, and yield where they are.
 
@@ -131,7 +177,7 @@ def capture_rows(
         OSError: One cannot be written.
     """
     yield ["folder", "fixes", "note"]
-    for each, answer in _each(flows, skipped_for, strict=False):
+    for each, answer, fixes in _each(flows, selected, strict=False):
         if isinstance(answer, str):
             yield [_name(each)[0], "", f"left out: {answer}"]
             continue
@@ -146,7 +192,7 @@ def capture_rows(
             answer.is_complete,
             answer.native,
         )
-        made = write(where, capture, fixes_for(each), answer.secrets, fill=fill)
+        made = write(where, capture, fixes, answer.secrets, fill=fill)
         fired = ", ".join(f"{name} {count}" for name, count in made.fixes.items())
         note = [
             "its words are filler" if fill else "the model's words are in it",
@@ -169,18 +215,20 @@ def _day(each: http.HTTPFlow) -> str:
 
 
 def _each(
-    flows: Sequence[flow.Flow], skipped_for: SkippedFor, *, strict: bool
-) -> Iterator[tuple[flow.Flow, Stored | str]]:
-    """Yield each flow with its answer, or why it has none."""
+    flows: Sequence[flow.Flow], selected: SelectedFor, *, strict: bool
+) -> Iterator[tuple[flow.Flow, Stored | str, Sequence[type[Fix]]]]:
+    """Yield each flow with its answer, or why it has none, and the fixes that count for it."""
     for each in flows:
         if not isinstance(each, http.HTTPFlow):
-            yield each, "not an HTTP flow"
+            yield each, "not an HTTP flow", ()
             continue
         try:
-            skipped = skipped_for(each)
-            yield each, stored(each, strict=strict, skipped=skipped)
+            found = selected(each)
+            answer = stored(each, strict=strict, skipped=found.skipped)
         except (ValueError, OverflowError) as error:  # a file may say anything
-            yield each, brief(str(error))
+            yield each, brief(str(error)), ()
+            continue
+        yield each, answer, found.fixes
 
 
 def _name(each: flow.Flow, answer: Stored | None = None) -> list[str]:

@@ -11,12 +11,13 @@ from typing import Any
 from mitmproxy import addonmanager, ctx, exceptions
 from mitmproxy.proxy.mode_specs import ProxyMode, ReverseMode
 
-from .commands import EVERY, Named
 from .exchange.source import translation
 from .fixes import EVERY_FIX
 from .mitm.helpers import parse_size
 from .mitm.proxy_server import first_port
-from .request.adaptation import LEARNED
+from .native_fixes import NATIVE_FIXES
+from .repair.declaration import Declaration
+from .request.adaptation import LEARNED, Adaptation
 from .request.adaptations import ADAPTATIONS
 from .routing.cors import origins
 from .routing.hosts import HostPattern, Hosts
@@ -29,6 +30,12 @@ from .routing.routes import Routes
 
 logger = logging.getLogger(__name__)
 
+type Repair = type[Declaration | Adaptation]
+type Named = tuple[HostPattern | None, str]
+"""A host, or None for all, and the name of a fix or adaptation."""
+
+EVERY: tuple[Repair, ...] = (*EVERY_FIX, *NATIVE_FIXES, *ADAPTATIONS)
+"""All that may be skipped by its name."""
 DEFAULT_PAIRS = "CONFDIR/normalize/pairs-PORT.jsonl"
 
 

@@ -14,6 +14,9 @@ ADDON = ROOT / "addon"
 NORMALIZE = ADDON / "normalize.py"
 """What mitmproxy's -s takes."""
 
+RECORDED = Path(os.environ.get("LLM_CAPTURES") or ROOT.parent / "shared" / "captures")
+"""Answers of real providers: other people's words, so they are not in the repository."""
+
 LOOPBACK = "127.0.0.1"
 
 for _folder in map(str, (ADDON, SCRIPTS / "deploy", ROOT / "tests")):

@@ -10,15 +10,14 @@ from mitmproxy import exceptions, flow
 from mitmproxy.io import FlowReader
 
 import _bootstrap
+from llm_normalize.answer_settings import Selected
 from llm_normalize.commands import capture_rows
 from llm_normalize.fixes import FIXES
+from llm_normalize.request.adaptation import HostAdaptations
 
 _TESTS = _bootstrap.ROOT / "tests" / "fixes" / "test_captures.py"
 _NOTHING = 3
-
-
-class _UnreadableError(Exception):
-    """What cannot be read and why, as one sentence."""
+_SELECTED = Selected(FIXES, frozenset(), HostAdaptations())
 
 
 def run(paths: Sequence[Path], where: Path, *, fill: bool) -> int:
@@ -26,8 +25,8 @@ def run(paths: Sequence[Path], where: Path, *, fill: bool) -> int:
     made: list[Path] = []
     try:
         flows = [each for path in paths for each in _flows(path)]
-        _, *rows = capture_rows(flows, where, lambda _: FIXES, fill=fill)
-    except (OSError, _UnreadableError) as error:
+        _, *rows = capture_rows(flows, where, lambda _: _SELECTED, fill=fill)
+    except (OSError, exceptions.FlowReadException) as error:
         print(f"add_capture.py: {error}", file=sys.stderr)
         return 1
     for name, fixes, note in rows:
@@ -51,7 +50,8 @@ def _flows(path: Path) -> Iterator[flow.Flow]:
         try:
             yield from FlowReader(file).stream()
         except exceptions.FlowReadException as error:
-            raise _UnreadableError(f"{path}: no file of flows ({error})") from error
+            words = f"{path}: no file of flows ({error})"
+            raise exceptions.FlowReadException(words) from error
 
 
 def _has_the_form(folder: Path) -> bool:

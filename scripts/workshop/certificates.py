@@ -4,8 +4,8 @@ import ssl
 from collections.abc import Sequence
 from pathlib import Path
 
-from llm_normalize.demo import certificates
-from llm_normalize.demo.certificates import make_ca
+from llm_normalize.demo import provider
+from llm_normalize.demo.provider import make_ca
 
 __all__ = ["client_context", "make_ca", "server_context"]
 
@@ -17,7 +17,7 @@ def server_context(
 
     For loopback names, or for *host* alone.
     """
-    context = certificates.server_context(folder, name, host)
+    context = provider.server_context(folder, name, host)
     context.set_alpn_protocols(list(alpn))
     return context
 

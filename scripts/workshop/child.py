@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any, Self
 
 import _bootstrap
+import _uv
 from workshop import variables
 
 START = 60.0
@@ -25,12 +26,8 @@ _LINES = 200
 INTERRUPTED = 130
 
 
-class ChildError(Exception):
+class ChildError(_uv.SetupError):
     """What went wrong, as one sentence; `lines` are the last that a child printed."""
-
-    def __init__(self, message: str, lines: Sequence[str] = ()) -> None:
-        super().__init__(message)
-        self.lines = lines
 
 
 class Child:
@@ -276,9 +273,7 @@ def guarded(work: Callable[[], int], *known: type[Exception]) -> int:
     try:
         return work()
     except expected as error:
-        for line in getattr(error, "lines", ()):
-            _bootstrap.say("    " + line)
-        _bootstrap.say(f"llm_normalize: {error}")
+        _uv.tell(error)
         return 1
     except KeyboardInterrupt:
         _bootstrap.say("\nllm_normalize: interrupted; nothing is left running")

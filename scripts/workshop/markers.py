@@ -19,15 +19,6 @@ class MarkersError(ValueError):
     """A document has no place for a text."""
 
 
-def between(document: str, name: str) -> str:
-    """Return what stands between the markers of *name*.
-
-    Raises:
-        MarkersError: They are not there, or more than once.
-    """
-    return _place(document, name)[1]
-
-
 def fill(document: str, name: str, text: str) -> str:
     """Return *document* with *text* between the markers of *name*.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from workshop import LOOPBACK
+from workshop import LOOPBACK, SCRIPTS
 from workshop.child import START, Child, ChildError
 
 type Place = tuple[str, int]
@@ -41,58 +41,7 @@ _ALARMS_KEPT = 200
 _TURNS = 3
 """Requests, one after the other, of which the last is answered by a proxy that stays."""
 
-CONTROL = '''\
-"""Changes options, runs commands and counts objects while mitmdump runs."""
-
-import gc
-import json
-import logging
-from collections import Counter
-
-from mitmproxy import ctx, http
-
-
-def tls_clienthello(data):
-    """Offer both protocols upstream, whatever the client speaks: the provider picks."""
-    data.context.server.alpn_offers = (b"h2", b"http/1.1")
-
-
-def census():
-    """Count the living objects that stand for an answer."""
-    gc.unfreeze()  # what the addon has a collection skip is neither freed nor listed
-    gc.collect()
-    gc.unfreeze()
-    found = Counter()
-    for each in gc.get_objects():
-        kind = type(each)
-        if kind is http.HTTPFlow or kind.__module__ in (
-            "llm_normalize.repair.engine.pipeline", "llm_normalize.exchange.state.running_answer", "llm_normalize.exchange.record.answer_record"
-        ):
-            found[kind.__name__] += 1
-    return found
-
-
-def answer(asked):
-    if "set" in asked:
-        return ctx.options.update(**asked["set"])
-    if "get" in asked:
-        return getattr(ctx.options, asked["get"])
-    if "census" in asked:
-        return census()
-    if "say" in asked:
-        return logging.info(asked["say"])
-    return ctx.master.commands.execute(asked["command"])
-
-
-def request(flow):
-    if flow.request.path != "/_control":
-        return
-    try:
-        found = {"answer": answer(json.loads(flow.request.content))}
-    except Exception as error:
-        found = {"error": str(error)}
-    flow.response = http.Response.make(200, json.dumps(found))
-'''
+CONTROL = SCRIPTS / "workshop" / "control.py"
 """A script that takes what is posted to `CONTROL_URL`."""
 CONTROL_URL = "http://control.invalid/_control"
 """In absolute form, which every mode takes."""

@@ -17,9 +17,9 @@ import certifi
 import pytest
 from cryptography.hazmat.primitives.serialization import pkcs12
 
+from llm_normalize.client import env as env_command
+from llm_normalize.client import exec as exec_command
 from llm_normalize.client import proxy
-from llm_normalize.client.env import command as env_command
-from llm_normalize.client.exec import command as exec_command
 from llm_normalize.client.variables import variables
 from llm_normalize.demo import provider
 from llm_normalize.desktop import node

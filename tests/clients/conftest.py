@@ -1,12 +1,12 @@
 """The servers for the client tests."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import environments
-from clients.matrix import AT_ONCE, CLIENTS, Matrix
+from clients.matrix import CLIENTS, Matrix
+from clients.programs import tested
 from clients.servers import Provider, Proxy
 
 
@@ -41,14 +41,12 @@ def proxy(
 def matrix(
     provider: Provider, proxy: Proxy, request: pytest.FixtureRequest
 ) -> Iterator[Matrix]:
-    pool = ThreadPoolExecutor(AT_ONCE)
-    made = Matrix(provider.url, proxy.url, pool)
+    made = Matrix(provider.url, proxy.url)
     # All that will be wanted, at once: what is first to be tested waits no longer.
-    specs = [getattr(item, "callspec", None) for item in request.session.items]
-    wanted = {spec.params.get("client") for spec in specs if spec is not None}
+    wanted = tested(request.session)
     made.start(client for client in CLIENTS if client in wanted)
     yield made
-    pool.shutdown(cancel_futures=True)
+    made.programs.close()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

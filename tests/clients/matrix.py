@@ -4,16 +4,14 @@ import json
 import re
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 from clients.families import FAMILIES, Family, Json
 from clients.families.shapes import CREATED
-from clients.programs import Runner, runners
+from clients.programs import Programs, Runner, runners
 
 CLIENTS = {name: runner for runner in runners() for name in runner.clients}
-AT_ONCE = 2  # programs; the proxy has one thread for all of them
 _MADE_UP = re.compile(r"\b(?:chatcmpl-|call_)[0-9a-f]{24}\b")
 _SECONDS = re.compile(r"(?<![\w.])\d{10}(?![\w.])")
 _IN_MEMORY = re.compile(r" at 0x[0-9a-f]+")
@@ -53,22 +51,18 @@ class Matrix:
     Args:
         provider: The provider's URL.
         proxy: The URL of the proxy before it.
-        pool: Where the programs are started from.
     """
 
-    def __init__(self, provider: str, proxy: str, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, provider: str, proxy: str) -> None:
         self._provider = provider
         self._proxy = proxy
-        self._pool = pool
-        self._runs: dict[str, Future[dict[Key, Cell]]] = {}
+        self.programs = Programs(self._run)
 
     def start(self, clients: Iterable[str]) -> None:
         """Start the programs of *clients*, unless they have been; the longest first."""
         wanted = {CLIENTS[client].name: CLIENTS[client] for client in clients}
         longest = sorted(wanted.values(), key=lambda each: (each.size, each.name))
-        for runner in reversed(longest):
-            if runner.name not in self._runs:
-                self._runs[runner.name] = self._pool.submit(self._run, runner)
+        self.programs.start(reversed(longest))
 
     def cell(self, client: str, family: str) -> Cell:
         """Return the reports.
@@ -76,8 +70,7 @@ class Matrix:
         Raises:
             EnvironmentLackingError: The client has no environment.
         """
-        self.start([client])
-        return self._runs[CLIENTS[client].name].result()[client, family]
+        return self.programs.result(CLIENTS[client])[client, family]
 
     def _run(self, runner: Runner) -> dict[Key, Cell]:
         return {

@@ -20,9 +20,13 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 import environments
 from clients import servers
@@ -31,6 +35,7 @@ from environments import EnvironmentLackingError
 RUNNERS = Path(__file__).resolve().parent / "runners"
 NODE = RUNNERS / "requirements-node.txt"
 TIMEOUT = 300  # seconds for all cases of one program
+AT_ONCE = 2  # programs; the proxy has one thread for all of them
 _PYTHON_NAMES = re.compile(
     r'^@(client|responses|messages)\("([^"]+)"\)\ndef .*?^ +"""(.+?)\.?"""$',
     re.MULTILINE | re.DOTALL,
@@ -68,13 +73,6 @@ class Runner:
         pinned = self.lock.read_text("utf-8") if self.lock.exists() else ""
         return len(self.clients), len(pinned)
 
-    @property
-    def folder(self) -> Path | None:
-        """Where its environment is, None if it needs none."""
-        if not self.lock.exists():
-            return None
-        return environments.python_folder(self.name, self.lock)
-
     def command(self) -> list[str]:
         """Return how to start it, its environment made if need be.
 
@@ -82,9 +80,8 @@ class Runner:
             EnvironmentLackingError: It cannot be made.
         """
         python = Path(sys.executable)
-        if self.folder is not None:
-            environments.make_python(self.folder, self.lock)
-            python = environments.python_in(self.folder)
+        if self.lock.exists():
+            python = environments.make_python(self.name, self.lock)
         return [str(python), "-s", str(RUNNERS / f"{self.name}.py")]
 
     def run(self, cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -133,12 +130,6 @@ class NodeRunner(Runner):
         """How long it runs, and how long its environment takes, put roughly."""
         return len(self.clients), self.files[1].stat().st_size
 
-    @property
-    def folder(self) -> Path:
-        """Where its environment is."""
-        texts = [path.read_text(encoding="utf-8") for path in self.files]
-        return environments.folder_of(self.name, *texts)
-
     def command(self) -> list[str]:
         """Return how to start it, its environment made if need be.
 
@@ -150,7 +141,8 @@ class NodeRunner(Runner):
         assert least is not None
         with _FETCHING:
             node, npm = _node(int(least[1]))
-        folder = self.folder
+        texts = [path.read_text(encoding="utf-8") for path in self.files]
+        folder = environments.folder_of(self.name, *texts)
         environments.make_node(folder, self.files, npm)
         # Node looks for packages from where the file is.
         for path in RUNNERS.glob("*.mjs"):
@@ -158,6 +150,44 @@ class NodeRunner(Runner):
             shutil.copyfile(path, copy)
             copy.replace(folder / path.name)
         return [node, str(folder / f"{self.name}.mjs")]
+
+
+class Programs[T]:
+    """Runs client programs, some at once and each of them once.
+
+    Args:
+        run: Makes what is kept of a program.
+    """
+
+    def __init__(self, run: Callable[[Runner], T]) -> None:
+        self._run = run
+        self._pool = ThreadPoolExecutor(AT_ONCE)
+        self._runs: dict[str, Future[T]] = {}
+
+    def start(self, programs: Iterable[Runner]) -> None:
+        """Start *programs*, but those that have been."""
+        for runner in programs:
+            if runner.name not in self._runs:
+                self._runs[runner.name] = self._pool.submit(self._run, runner)
+
+    def result(self, runner: Runner) -> T:
+        """Return what is kept of a program.
+
+        Raises:
+            EnvironmentLackingError: It has no environment.
+        """
+        self.start([runner])
+        return self._runs[runner.name].result()
+
+    def close(self) -> None:
+        """Wait for those that run, and start no other."""
+        self._pool.shutdown(cancel_futures=True)
+
+
+def tested(session: pytest.Session) -> set[object]:
+    """Return the clients of the tests that are going to run."""
+    specs = [getattr(item, "callspec", None) for item in session.items]
+    return {spec.params.get("client") for spec in specs if spec is not None}
 
 
 @functools.cache
@@ -183,7 +213,7 @@ def _node(least: int) -> tuple[str, tuple[str, ...]]:
         return node, (npm,)
     folder = environments.python_folder("node", NODE)
     if os.environ.get("CI"):
-        environments.make_python(folder, NODE)
+        environments.make_python("node", NODE)
     found = environments.node_of(folder)
     if found is not None:
         return found

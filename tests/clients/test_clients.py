@@ -11,7 +11,7 @@ import pytest
 from clients import tables
 from clients.families import FAMILIES, Answer, Family, Json
 from clients.matrix import CLIENTS, Cell, Key, Matrix
-from clients.missing_environment import give_up
+from clients.missing_environment import needed
 from clients.programs import RUNNERS, runners
 from clients.servers import Proxy
 from environments import EnvironmentLackingError
@@ -33,10 +33,8 @@ QUIRKS = [family for family in FAMILIES.values() if family.quirk != family.opena
 
 
 def cell(matrix: Matrix, client: str, family: str) -> Cell:
-    try:
+    with needed(client):
         return matrix.cell(client, family)
-    except EnvironmentLackingError as error:
-        give_up(client, error)
 
 
 @dataclass(frozen=True)

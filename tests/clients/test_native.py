@@ -11,12 +11,11 @@ import native_faults
 import native_message_faults
 from clients.chat_only import REQUEST
 from clients.families.shapes import ARGUMENTS, NAME, TEXT, THOUGHTS, WORDS, Json
-from clients.missing_environment import give_up
+from clients.missing_environment import needed
 from clients.native_session import body_of, native_events, native_script
 from clients.programs import Runner, runners
 from clients.servers import Proxy
 from clients.test_translated import PROGRAMS
-from environments import EnvironmentLackingError
 from llm_normalize.protocols.messages import MESSAGES
 from llm_normalize.protocols.protocol import Circumstances, ClientProtocol
 from llm_normalize.protocols.responses import RESPONSES
@@ -90,7 +89,7 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_client_reads_a_repaired_tool_loop(client: str, native: str) -> None:
     runner, protocol = CLIENTS[client]
     names = [*FAULTS[protocol]]
-    try:
+    with needed(client):
         reports = runner.run(
             [
                 {
@@ -101,8 +100,6 @@ def test_client_reads_a_repaired_tool_loop(client: str, native: str) -> None:
                 for x in names
             ]
         )
-    except EnvironmentLackingError as error:
-        give_up(client, error)
     outcomes = zip(names, (each["outcome"] for each in reports), strict=True)
     assert {fault: each for fault, each in outcomes if is_wrong(each)} == {}
 

@@ -14,7 +14,7 @@ import native_faults
 import native_message_faults
 from clients.chat_only import REQUEST
 from clients.families.shapes import Json
-from clients.missing_environment import give_up
+from clients.missing_environment import needed
 from clients.native_session import NativeSession, history
 from clients.programs import runners
 from clients.scenarios import (
@@ -30,7 +30,6 @@ from clients.scenarios import (
 )
 from clients.servers import Proxy
 from clients.session import FINAL, Session
-from environments import EnvironmentLackingError
 from scripted import Provider, Script, body_script
 from workshop.traffic.http1 import Request
 
@@ -62,10 +61,8 @@ class Stage:
         self._sessions[name] = session
         request = {**REQUEST, "prompts": ["Print words."], **asked}
         case = {"client": client, "url": f"{self.proxy.url}/{name}/v1"}
-        try:
+        with needed(client):
             (report,) = CLIENTS[client].run([{**case, "request": request}])
-        except EnvironmentLackingError as error:
-            give_up(client, error)
         outcome: Json = report["outcome"]
         assert session.faults == []
         assert outcome.get("final") == FINAL, outcome

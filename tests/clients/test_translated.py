@@ -3,8 +3,7 @@
 import contextlib
 import itertools
 import json
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
 
 import pytest
 
@@ -22,9 +21,8 @@ from clients.chat_only import (
     answered,
 )
 from clients.families.shapes import ARGUMENTS, NAME, TEXT, THOUGHT, USAGE, Json
-from clients.matrix import AT_ONCE
-from clients.missing_environment import give_up
-from clients.programs import Runner, runners
+from clients.missing_environment import needed
+from clients.programs import Programs, Runner, runners, tested
 from clients.servers import Proxy
 from environments import EnvironmentLackingError
 from scripted import Provider
@@ -99,32 +97,14 @@ type Report = dict[str, Json]
 class Runs:
     """Runs the client programs, some at once, and holds what they report."""
 
-    def __init__(self, proxy: Proxy, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, proxy: Proxy) -> None:
         self.proxy = proxy
-        self._pool = pool
-        self._runs: dict[str, Future[dict[str, Report]]] = {}
-
-    def start(self, names: Iterable[str]) -> None:
-        """Start the programs of the clients *names*, unless they have been."""
-        for runner in {CLIENTS[name].name: CLIENTS[name] for name in names}.values():
-            if runner.name not in self._runs:
-                self._runs[runner.name] = self._pool.submit(self._run, runner)
+        self.programs = Programs(self._run)
 
     def report(self, client: str, case: str) -> Json:
         """Return what *client* has read of *case*."""
-        try:
-            return self.reports(client)[case]
-        except EnvironmentLackingError as error:
-            give_up(client, error)
-
-    def reports(self, client: str) -> Report:
-        """Return what *client* has read of every case.
-
-        Raises:
-            EnvironmentLackingError: It has no environment.
-        """
-        self.start([client])
-        return self._runs[CLIENTS[client].name].result()[client]
+        with needed(client):
+            return self.programs.result(CLIENTS[client])[client][case]
 
     def _run(self, runner: Runner) -> dict[str, Report]:
         keys = [
@@ -184,14 +164,14 @@ def runs(
     request: pytest.FixtureRequest,
 ) -> Iterator[Runs]:
     folder = tmp_path_factory.mktemp("mitmproxy")
-    with Proxy(chat_only.url, folder) as proxy, ThreadPoolExecutor(AT_ONCE) as pool:
-        made = Runs(proxy, pool)
-        specs = [getattr(item, "callspec", None) for item in request.session.items]
-        wanted = {spec.params.get("client") for spec in specs if spec is not None}
+    with Proxy(chat_only.url, folder) as proxy:
+        made = Runs(proxy)
+        wanted = tested(request.session)
         # The slowest first.
-        made.start(client for client in [*PROGRAMS, *CLIENTS] if client in wanted)
+        slowest = [each for each in [*PROGRAMS, *CLIENTS] if each in wanted]
+        made.programs.start(CLIENTS[each] for each in slowest)
         yield made
-        pool.shutdown(cancel_futures=True)
+        made.programs.close()
 
 
 def asked_by(provider: Provider, client: str, case: str) -> list[Json]:
@@ -371,7 +351,7 @@ def test_program_knows_that_a_text_got_too_long(
 
 
 def test_proxy_has_nothing_to_complain_of(runs: Runs) -> None:
-    for client in CLIENTS:
+    for runner in CLIENTS.values():
         with contextlib.suppress(EnvironmentLackingError):
-            runs.reports(client)
+            runs.programs.result(runner)
     assert runs.proxy.complaints() == []

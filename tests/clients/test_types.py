@@ -9,9 +9,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints, is_typedd
 
 import pytest
 
-from clients.missing_environment import give_up
+from clients.missing_environment import needed
 from clients.programs import runners
-from environments import EnvironmentLackingError
 from llm_normalize.conformance import chunk_faults, completion_faults
 from llm_normalize.conformance.openai_types import ChatCompletion, ChatCompletionChunk
 from script_runs import ended
@@ -25,10 +24,8 @@ def asked(source: str, *model: str, values: Any = None) -> str:
     """Return what the program prints in the environment that has the library."""
     client = answer_types.SOURCES[source].client
     (runner,) = (each for each in runners() if each.name == client)
-    try:
+    with needed(client):
         python, *_ = runner.command()
-    except EnvironmentLackingError as error:
-        give_up(client, error)
     return ended(
         [python, "-s", answer_types.__file__, source, *model],
         input=json.dumps(values),

@@ -8,7 +8,7 @@ import pytest
 
 import environments
 from clients import servers
-from clients.missing_environment import give_up
+from clients.missing_environment import needed
 from clients.programs import RUNNERS
 from nim_stream import STREAM
 from script_runs import ended
@@ -38,12 +38,8 @@ ASKED = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Name a str
 def python() -> Path:
     """The interpreter that has the SDK."""
     lock = RUNNERS / "requirements-openai_3.txt"
-    folder = environments.python_folder("openai_3", lock)
-    try:
-        environments.make_python(folder, lock)
-    except environments.EnvironmentLackingError as error:
-        give_up("the SDK", error)
-    return Path(environments.python_in(folder))
+    with needed("the SDK"):
+        return environments.make_python("openai_3", lock)
 
 
 def ask(python: Path, mitmdump: Mitmdump) -> list[Any]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from llm_normalize.demo import provider, readings
+from llm_normalize.demo import client, provider
 from llm_normalize.demo.view import aligned
 from llm_normalize.desktop.mitmproxy_program import program as program_of_mitmproxy
 from script_runs import is_empty
@@ -229,6 +229,6 @@ def test_each_event_stands_beside_what_became_of_it() -> None:
 def test_providers_own_stream_is_found_faulty() -> None:
     asked = {"stream_options": {"include_usage": True}}
     events = ["data: " + json.dumps(chunk) for chunk in provider.chunks(asked)]
-    found = "\n".join(readings.faults(events, asked))
+    found = "\n".join(client.faults(events, asked))
     for part in ("[DONE]", "usage", "role", "finish"):
         assert part in found

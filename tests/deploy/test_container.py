@@ -41,9 +41,7 @@ TOKEN = "made-up-token"
 @functools.cache
 def hadolint() -> str:
     lock = Path(__file__).with_name("requirements-container.txt")
-    folder = environments.python_folder("hadolint", lock)
-    environments.make_python(folder, lock)
-    return str(environments.python_in(folder).with_name("hadolint"))
+    return str(environments.make_python("hadolint", lock).with_name("hadolint"))
 
 
 def linted(text: str) -> str:

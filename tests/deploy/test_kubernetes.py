@@ -40,9 +40,7 @@ READ = (
 def python() -> str:
     """Return the interpreter of an environment with the checker."""
     lock = Path(__file__).with_name("requirements-kubernetes.txt")
-    folder = environments.python_folder("kubernetes", lock)
-    environments.make_python(folder, lock)
-    return str(environments.python_in(folder))
+    return str(environments.make_python("kubernetes", lock))
 
 
 @functools.cache

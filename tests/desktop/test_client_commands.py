@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import environments
-from clients.missing_environment import give_up
+from clients.missing_environment import needed
 from desktop.outside import Outside
 from nim_stream import ASKED
 
@@ -21,12 +21,8 @@ CA = "CA"  # what stands for the certificate's file
 def python() -> Path:
     """An interpreter with the packages that the addon does not need."""
     lock = PROGRAMS / "requirements-python.txt"
-    folder = environments.python_folder("desktop", lock)
-    try:
-        environments.make_python(folder, lock)
-    except environments.EnvironmentLackingError as error:
-        give_up("the packages", error)
-    return Path(environments.python_in(folder))
+    with needed("the packages"):
+        return environments.make_python("desktop", lock)
 
 
 @pytest.mark.parametrize(

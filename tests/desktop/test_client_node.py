@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import environments
-from clients.missing_environment import give_up
+from clients.missing_environment import needed
 from desktop.outside import Outside
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -23,18 +23,15 @@ FILES = [PROGRAMS / "node" / name for name in ("package.json", "package-lock.jso
 @pytest.fixture(scope="module")
 def client() -> list[str]:
     """How to start Node with a program that finds its packages."""
-    wheel = environments.python_folder("desktop-node", LOCK)
     folder = environments.folder_of(
         "desktop-npm", *(each.read_text() for each in FILES)
     )
-    try:
-        environments.make_python(wheel, LOCK)
+    with needed("Node"):
+        wheel = environments.make_python("desktop-node", LOCK).parents[1]
         found = environments.node_of(wheel)
         assert found
         node, npm = found
         environments.make_node(folder, FILES, npm)
-    except environments.EnvironmentLackingError as error:
-        give_up("Node", error)
     # Node looks for packages from where the file is.
     program = folder / f"node_client.{os.getpid()}.mjs"
     shutil.copyfile(PROGRAMS / "node_client.mjs", program)

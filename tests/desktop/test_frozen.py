@@ -63,13 +63,12 @@ def mitmdump() -> Path:
     program = folder / "dist" / "mitmdump" / "mitmdump"
     if program.exists():
         return program
-    tools = environments.python_folder("frozen-tools", lock)
-    environments.make_python(tools, lock)
+    tools = environments.make_python("frozen-tools", lock)
     with environments.making(folder) as part:
         part.mkdir(parents=True)
         for name in KEPT:
             shutil.copy(HERE / name, part)
-        command = [str(environments.python_in(tools)), "-m", "PyInstaller"]
+        command = [str(tools), "-m", "PyInstaller"]
         work = part / "build"  # PyInstaller's own name for it
         command += ["--log-level", "WARN", "--workpath", str(work), KEPT[0]]
         # What is compiled beside the modules in another run, and is there for a moment

@@ -112,9 +112,7 @@ def test_wheel_of_the_sdist_is_the_wheel(built: Path, tmp_path: Path) -> None:
 
 def test_wheel_and_sdist_are_fit_to_be_published(built: Path) -> None:
     lock = Path(__file__).with_name("requirements-release.txt")
-    folder = environments.python_folder("release", lock)
-    environments.make_python(folder, lock)
-    python = str(environments.python_in(folder))
+    python = str(environments.make_python("release", lock))
     files = [str(built / name) for name in NAMES[:2]]
     run(os.environ, python, "-m", "twine", "check", "--strict", *files)
     run(os.environ, python, "-m", "check_wheel_contents", files[0])
@@ -197,10 +195,8 @@ def test_uvx_runs_mitmproxys_own_programs_with_it(built: Path, tmp_path: Path) -
 
 def test_pipx_puts_it_beside_mitmproxy(built: Path, tmp_path: Path) -> None:
     lock = Path(__file__).with_name("requirements-pipx.txt")
-    folder = environments.python_folder("pipx", lock)
-    environments.make_python(folder, lock)
     variables = environ(tmp_path)
-    pipx = [str(environments.python_in(folder)), "-m", "pipx"]
+    pipx = [str(environments.make_python("pipx", lock)), "-m", "pipx"]
     run(variables, *pipx, "install", "--python", sys.executable, "mitmproxy")
     run(
         variables, *pipx, "inject", "--include-apps", "mitmproxy", str(built / NAMES[0])

@@ -189,19 +189,6 @@ def test_browsers_trust_it_and_hold_what_they_held_afterwards(
     assert run([*TRUST, "status", *BROWSERS], home).returncode == 1
 
 
-@pytest.mark.usefixtures("confdir")
-def test_a_database_that_was_there_keeps_what_it_had(home: Path, older: Path) -> None:
-    chrome = Database(home / ".pki" / "nssdb")
-    chrome.make()
-    chrome.add(older, "an older one")
-    before = (listing(home), chrome.shown())
-    assert "stale" in run([*TRUST, "status", "--store", "nss"], home).stdout
-    said([*TRUST, "install", "--yes", "--store", "nss"], home)
-    assert len(chrome.names()) == 2
-    said([*TRUST, "remove", "--yes"], home)
-    assert (listing(home), chrome.shown()) == before
-
-
 def test_trust_that_was_taken_from_it_before_is_so_again(
     home: Path, confdir: Path
 ) -> None:
@@ -214,19 +201,6 @@ def test_trust_that_was_taken_from_it_before_is_so_again(
     said([*TRUST, "install", "--yes", "--store", "nss"], home)
     assert "C,," in chrome.do("-L")
     said([*TRUST, "remove", "--yes"], home)
-    assert chrome.shown() == before
-
-
-def test_what_somebody_else_installed_is_not_taken_away(
-    home: Path, confdir: Path
-) -> None:
-    chrome = Database(home / ".pki" / "nssdb")
-    chrome.make()
-    chrome.add(confdir / "mitmproxy-ca-cert.pem", "by hand")
-    before = chrome.shown()
-    out = said([*TRUST, "install", "--store", "nss"], home)
-    assert "trusts it already" in out
-    assert "Nothing" in said([*TRUST, "remove"], home)
     assert chrome.shown() == before
 
 
@@ -513,29 +487,6 @@ def test_a_kill_in_the_middle_is_undone_in_the_system_too(
     system.said(*TRUST, "remove", "--yes")
     assert system.clients(site) == OFF
     assert system.shown() == was
-
-
-HOOK = "/etc/ca-certificates/update.d/zz-test"
-
-
-def hook(system: System, *lines: str) -> None:
-    """Have update-ca-certificates run a hook of the test's own."""
-    text = "\n".join(["#!/bin/sh", "cat > /dev/null", *lines, ""])
-    write = 'printf %s "$1" > "$2"; chmod 755 "$2"'
-    system.said("sh", "-c", write, "sh", text, HOOK)
-
-
-@pytest.mark.parametrize("path", ["/usr/bin:/bin", "/usr/local/bin:/usr/bin:/bin"])
-def test_hooks_find_root_s_programs_whatever_the_path_is(
-    path: str, system: System
-) -> None:
-    # dpkg, which the hook of ca-certificates-java asks, needs these by their names.
-    hook(system, "command -v ldconfig && command -v start-stop-daemon || exit 2")
-    before = system.shown()
-    for act in ("install", "remove"):
-        done = system.run(*TRUST, act, "--yes", "--store", "system", PATH=path)
-        assert done.returncode == 0, done.stdout
-    assert system.shown() == before
 
 
 def test_a_link_that_openssl_needs_is_missed(system: System) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from desktop_units.machines import Recorded
 from desktop_units.stores import SYSTEMS, Simulated, profile
-from llm_normalize.check import browsers, ca, port, variables
+from llm_normalize.check import ca, port, variables
 from llm_normalize.check.finding import Finding, Mark, Way
 from llm_normalize.desktop import local_server, processes
 from llm_normalize.desktop.machine import Machine
@@ -126,7 +126,7 @@ def both(machine: Machine, confdir: Path) -> tuple[Finding, list[dict[str, str]]
         machine, confdir, "status", "--store", "nss", "--store", "firefox"
     )
     reported = actions.status_data()["stores"]
-    return browsers.judge(machine, found, must=True), reported, actions.failed
+    return ca.judge_browsers(machine, found, must=True), reported, actions.failed
 
 
 def test_a_database_that_cannot_be_looked_into_is_judged_alike(

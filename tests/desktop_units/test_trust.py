@@ -28,9 +28,8 @@ from llm_normalize.desktop.trust import authority
 from llm_normalize.desktop.trust import command as trust
 from llm_normalize.desktop.trust.actions import Actions
 from llm_normalize.desktop.trust.certificate import Certificate
-from llm_normalize.desktop.trust.lock import BusyError
 from llm_normalize.desktop.trust.record import RecordError, TrustRecord
-from llm_normalize.desktop.trust.session import Refused
+from llm_normalize.desktop.trust.session import BusyError, Refused
 from llm_normalize.desktop.trust.status import databases, profiles, stores
 
 

@@ -5,9 +5,6 @@ import contextlib
 import gzip
 import html
 import json
-import os
-import subprocess
-import sys
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -21,8 +18,8 @@ import support
 from llm_normalize.demo import provider as nim
 from llm_normalize.doctor import asked_card, card_text
 from llm_normalize.doctor import command as doctor
-from llm_normalize.doctor.answer import Answer
 from llm_normalize.doctor.card import card_of
+from llm_normalize.doctor.probes import Answer
 from llm_normalize.doctor.provider import Provider, Secrets
 from llm_normalize.doctor.verdict import CONFORMS, LEFT, NONE, REPAIRED, judge
 from llm_normalize.repair.fix import (
@@ -38,7 +35,7 @@ from llm_normalize.repair.fix import (
 from llm_normalize.routing.hosts import Hosts
 from llm_normalize.routing.known_providers import HOSTS
 from llm_normalize.routing.known_providers import PROVIDERS as KNOWN
-from llm_normalize.text.loopback import is_loopback
+from llm_normalize.text.network_address import is_loopback
 from support import Break, Part, Script, body_script
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -155,16 +152,6 @@ def as_nim(asked: dict[str, Any]) -> Script:
 # -- running it ------------------------------------------------------------------------
 
 
-def child(*given: str, **env: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "llm_normalize", "doctor", *given],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "addon"), **env},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
 class Told:
     """What a run printed, and its exit code."""
 
@@ -223,19 +210,18 @@ def keeps_quiet(reported: Told) -> bool:
 # -- providers of every kind -----------------------------------------------------------
 
 
-def test_conforming_provider_gets_a_card_that_says_so(start: Start) -> None:
+def test_conforming_provider_gets_a_card_that_says_so(start: Start, run: Run) -> None:
     server = start(openai)
-    with child(*asking(server), CANARY=KEY) as process:
-        out, err = process.communicate(timeout=60)
-    assert process.returncode == 0, err
-    assert "Conforms: 7 answers" in out
-    assert f"7 requests to {server.url}/chat/completions" in err
-    assert "\x1b" not in out
-    assert max(map(len, out.splitlines())) <= 80
+    reported = run(*asking(server))
+    assert reported.code == 0, reported.err
+    assert "Conforms: 7 answers" in reported.out
+    assert f"7 requests to {server.url}/chat/completions" in reported.err
+    assert "\x1b" not in reported.out
+    assert max(map(len, reported.out.splitlines())) <= 80
     assert server.keys == [f"Bearer {KEY}"] * 7
     assert {each["path"] for each in server.asked} == {"/v1/chat/completions"}
     assert all(each["max_tokens"] <= 100 for each in server.asked)
-    assert KEY not in out + err
+    assert keeps_quiet(reported)
 
 
 def test_nim_like_provider_is_repaired_completely(start: Start, run: Run) -> None:
@@ -740,12 +726,3 @@ def test_known_providers_are_those_of_the_addon() -> None:
 
 
 # -- what is printed -------------------------------------------------------------------
-
-
-def test_reader_that_leaves_is_no_fault() -> None:
-    with child("--list") as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.close()
-        assert process.stderr.read() == ""
-        assert process.wait() == 0

@@ -17,7 +17,7 @@ from llm_normalize.exchange.outage import end, error_of, wait
 from llm_normalize.exchange.state.exchange import Exchange
 from llm_normalize.exchange.state.open_exchanges import is_on_selected_host
 from llm_normalize.exchange.stream import keepalive_clock
-from llm_normalize.mitm.failure_reason import reason_of
+from llm_normalize.mitm.connection_errors import reason_of
 from llm_normalize.repair.fix import DONE
 from llm_normalize.routing.hosts import Hosts
 from llm_normalize.routing.routes import Routed, Target

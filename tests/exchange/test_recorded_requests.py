@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.request.adaptations.messages.attachment_refused import (
+from llm_normalize.request.adaptations.attachments import (
     AttachmentRefused,
 )
 from llm_normalize.request.refusals.dropped_parameters import apply, changes_for

@@ -20,13 +20,13 @@ import builtins
 import importlib
 
 PLACES = {
-    "edit": ("fixes.delta.content_null", "ContentNull", "edit"),
-    "replace": ("fixes.finish.finish_with_delta", "FinishWithDelta", "edit"),
-    "event": ("fixes.framing.field_not_data", "FieldNotData", "event"),
+    "edit": ("fixes.content", "ContentNull", "edit"),
+    "replace": ("fixes.finish_place", "FinishWithDelta", "edit"),
+    "event": ("fixes.lines", "FieldNotData", "event"),
     "held": ("repair.engine.assembled_calls", "AssembledCalls", "end"),
-    "body": ("fixes.delta.content_null", "ContentNull", "body"),
-    "error": ("fixes.errors.error_fields", "ErrorFields", "error"),
-    "init": ("fixes.delta.content_cumulative", "ContentCumulative", "__init__"),
+    "body": ("fixes.content", "ContentNull", "body"),
+    "error": ("fixes.error_bodies", "ErrorFields", "error"),
+    "init": ("fixes.cumulative", "ContentCumulative", "__init__"),
     "machine": ("repair.machine.machine", "Machine", "chunk"),
     "step": ("exchange.record.answer_record", "AnswerRecord", "add_event"),
     "count": ("exchange.record.answer_record", "AnswerRecord", "count"),

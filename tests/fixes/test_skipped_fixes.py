@@ -10,7 +10,7 @@ import pytest
 
 from each_case import each_case
 from llm_normalize.fixes import EVERY_FIX, FIXES
-from llm_normalize.fixes.envelope.system_fingerprint_not_text import (
+from llm_normalize.fixes.envelope import (
     SystemFingerprintNotText,
 )
 from llm_normalize.repair.engine.body import repair_body

@@ -48,14 +48,16 @@ def python_folder(name: str, lock: Path) -> Path:
     return folder_of(name, lock.read_text(encoding="utf-8"), sys.version)
 
 
-def make_python(folder: Path, lock: Path) -> None:
-    """Make the environment that *lock* pins, unless it is there.
+def make_python(name: str, lock: Path) -> Path:
+    """Return the interpreter of the environment that *lock* pins, made if need be.
 
     Raises:
-        EnvironmentLackingError: uv cannot.
+        EnvironmentLackingError: uv cannot make it.
     """
-    if python_in(folder).exists():
-        return
+    folder = python_folder(name, lock)
+    python = python_in(folder)
+    if python.exists():
+        return python
     shutil.rmtree(folder, ignore_errors=True)  # its interpreter is gone
     with making(folder) as part:
         run("making it", sys.executable, "-m", "venv", "--without-pip", str(part))
@@ -64,6 +66,7 @@ def make_python(folder: Path, lock: Path) -> None:
         uv = uv_at_hand()
         install = uv.install(str(python_in(part)), *exactly)
         run("filling it with uv", *install, variables=uv.variables)
+    return python
 
 
 def node_of(folder: Path) -> tuple[str, tuple[str, ...]] | None:

@@ -112,8 +112,8 @@ class Mitmdump(mitmdump.Mitmdump):
         self.confdir = folder / "conf"
         shutil.copytree(ca, self.confdir)
         self.ca = self.confdir / "mitmproxy-ca-cert.pem"
-        paths = [addon / "normalize.py"]
-        for number, text in enumerate((mitmdump.CONTROL, *scripts)):
+        paths = [addon / "normalize.py", mitmdump.CONTROL]
+        for number, text in enumerate(scripts):
             path = folder / f"script{number}.py"
             path.write_text(text)
             paths.append(path)

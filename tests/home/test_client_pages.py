@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from llm_normalize.home.client_pages import Client, read
 from llm_normalize.home.markdown import Block, Span, blocks
+from llm_normalize.home.markdown_pages import Client, clients
 
 TEXT = """\
 # Clients
@@ -49,7 +49,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def client(path: Path) -> Client:
-    return read("[::1]:9", "/c/conf", path)[0]
+    return clients("[::1]:9", "/c/conf", path)[0]
 
 
 def test_a_client_is_known_by_its_user_agent(client: Client) -> None:
@@ -69,10 +69,10 @@ def test_a_folder_with_blanks_is_one_word_in_commands_alone(tmp_path: Path) -> N
     lines = ["## A", "", "Add `~/.mitmproxy/x.pem`, or `A=~/.mitmproxy/x.pem`.", ""]
     lines += ["```sh", "cat ~/.mitmproxy/x.pem:/y > ~/.mitmproxy/both.pem", "```"]
     path.write_text("\n".join(lines), encoding="utf-8")
-    text = read("x:1", "/c d", path)[0].text
+    text = clients("x:1", "/c d", path)[0].text
     assert "Add `/c d/x.pem`, or `A='/c d/x.pem'`." in text
     assert "cat '/c d/x.pem':/y > '/c d/both.pem'" in text
-    assert "A=~/.mitmproxy/x.pem" in read("x:1", "~/.mitmproxy", path)[0].text
+    assert "A=~/.mitmproxy/x.pem" in clients("x:1", "~/.mitmproxy", path)[0].text
 
 
 def test_blocks(client: Client) -> None:
@@ -114,7 +114,7 @@ def test_blocks(client: Client) -> None:
 def test_code_without_its_end_goes_to_the_end(tmp_path: Path) -> None:
     path = tmp_path / "clients.md"
     path.write_text("## A\ntext\n```\na\n\nb", encoding="utf-8")
-    (found,) = read("x:1", "/conf", path)
+    (found,) = clients("x:1", "/conf", path)
     assert [each.kind for each in blocks(found.text.splitlines())] == [
         "paragraph",
         "code",
@@ -126,6 +126,6 @@ def test_code_without_its_end_goes_to_the_end(tmp_path: Path) -> None:
 
 
 def test_no_page_of_the_file_takes_the_place_of_another() -> None:
-    clients = read("x:1", "/conf")
-    assert len({each.slug for each in clients}) == len(clients) > 1
-    assert all(each.text for each in clients)
+    found = clients("x:1", "/conf")
+    assert len({each.slug for each in found}) == len(found) > 1
+    assert all(each.text for each in found)

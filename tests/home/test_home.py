@@ -6,8 +6,7 @@ import re
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from mitmproxy import certs, http, tls
@@ -16,9 +15,9 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.test import tflow
 
 from home.asking import PLACE, asked
-from llm_normalize.commands import EVERY
 from llm_normalize.home import rendering, trust_advice
 from llm_normalize.home.probe import HOST
+from llm_normalize.options import EVERY
 from llm_normalize.text.command_line import command_line
 from proxies import Proxy, fail, headers_of, messages, response_of
 
@@ -403,16 +402,6 @@ def test_a_bug_costs_the_page(
 # -- the probe ---------------------------------------------------------------------------
 
 
-def test_probe_is_answered_and_goes_no_further(proxy: Proxy) -> None:
-    place = json.loads(get(proxy, "/status.json")[1])["probe"]
-    made = asked("/" + place.partition("/")[2] + ".svg", HOST)
-    proxy.addon.http_connect(made)
-    assert response_of(made).status_code == 200
-    made.response = None
-    proxy.addon.requestheaders(made)
-    assert headers_of(made)["content-type"] == "image/svg+xml"
-
-
 def test_distrust_of_the_page_s_own_check_is_not_told(
     proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -423,13 +412,3 @@ def test_distrust_of_the_page_s_own_check_is_not_told(
         proxy.addon.tls_failed_client(tls.TlsData(client, context))
     assert len(messages(caplog)) == 1
     assert json.loads(get(proxy, "/status.json")[1])["refused"] == {"api.test": 1}
-
-
-def test_tls_of_the_probe_is_opened(proxy: Proxy) -> None:
-    context = Context(tflow.tclient_conn(), proxy.context.options)
-    context.server.address = (HOST, 443)
-    data = tls.ClientHelloData(
-        context, cast(tls.ClientHello, SimpleNamespace(sni=HOST))
-    )
-    proxy.addon.tls_clienthello(data)
-    assert not data.ignore_connection

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 from home.test_status import FACTS
-from llm_normalize.home.client_pages import Client
+from llm_normalize.home.markdown_pages import Client
 from llm_normalize.home.rendering import Visit, client, html
 from llm_normalize.home.status import Facts, Row
 

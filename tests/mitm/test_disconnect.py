@@ -9,7 +9,7 @@ from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.test import taddons
 
 from llm_normalize.mitm.client_stream import ClientStream
-from llm_normalize.mitm.disconnect import break_off, client_left
+from llm_normalize.mitm.connection_errors import break_off, client_left
 from proxies import broken, chat_flow, response_of
 
 
@@ -110,7 +110,7 @@ def resets(monkeypatch: pytest.MonkeyPatch) -> list[http.HTTPFlow]:
         return SimpleNamespace(reset=lambda: found.append(made)) if found else None
 
     monkeypatch.setattr(
-        "llm_normalize.mitm.disconnect.ClientStream",
+        "llm_normalize.mitm.connection_errors.ClientStream",
         SimpleNamespace(of=client_stream),
     )
     return found
@@ -157,7 +157,7 @@ def test_the_connection_is_closed_if_one_stream_cannot_be_reset(
 ) -> None:
     made = open_flow()
     closed = closed_for(made, server)
-    monkeypatch.setattr("llm_normalize.mitm.disconnect.ClientStream", None)
+    monkeypatch.setattr("llm_normalize.mitm.connection_errors.ClientStream", None)
     break_off(made)
     assert closed == [made.server_conn]
     assert caplog.messages == ["normalize: one stream cannot be reset alone"]

@@ -7,7 +7,7 @@ from mitmproxy import exceptions, http
 from mitmproxy.test import tflow
 from mitmproxy.types import Choice
 
-from llm_normalize.commands import EVERY
+from llm_normalize.options import EVERY
 from llm_normalize.records.snapshot import KEY
 from proxies import BAD, GOOD, HOST, Proxy, broken, chat_flow, response_of
 

@@ -3,17 +3,14 @@
 import pytest
 
 import environments
-from clients.missing_environment import give_up
-from environments import EnvironmentLackingError
+from clients.missing_environment import needed
 from peers import stage
 
 
 @pytest.fixture(scope="session")
 def played(tmp_path_factory: pytest.TempPathFactory) -> stage.Played:
-    try:
+    with needed("a peer or a client"):
         return stage.play(tmp_path_factory.mktemp("peers"))
-    except EnvironmentLackingError as error:
-        give_up("a peer or a client", error)
 
 
 @pytest.fixture(scope="session")

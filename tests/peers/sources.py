@@ -28,17 +28,6 @@ def lock_of(name: str) -> Path:
     return SERVERS / f"source-{name}.txt"
 
 
-def make_environment() -> Path:
-    """Return the interpreter of the servers, its environment made if need be.
-
-    Raises:
-        EnvironmentLackingError: It cannot be made.
-    """
-    folder = environments.python_folder("peers", LOCK)
-    environments.make_python(folder, LOCK)
-    return environments.python_in(folder)
-
-
 def fetch(name: str) -> Path:
     """Return the folder with a source, fetched if need be.
 

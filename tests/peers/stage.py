@@ -8,6 +8,7 @@ from pathlib import Path
 
 import httpx
 
+import environments
 from clients.programs import Runner, runners
 from peers import rig, sources
 from peers.asking import Json, reported
@@ -69,7 +70,7 @@ def play(folder: Path) -> Played:
         programs = list({each.name: each for each in RUNNERS.values()}.values())
         made = [pool.submit(runner.command) for runner in programs]
         fetched = {name: pool.submit(sources.fetch, name) for name in SERVERS.values()}
-        python = sources.make_environment()
+        python = environments.make_python("peers", sources.LOCK)
         commands = [
             [str(python), "-s", str(sources.SERVERS / f"{name}.py"), str(each.result())]
             for name, each in fetched.items()

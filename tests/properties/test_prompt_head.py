@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from llm_normalize.protocols.messages import MESSAGES
 from llm_normalize.protocols.protocol import ClientProtocol
 from llm_normalize.protocols.responses import RESPONSES
-from llm_normalize.protocols.responses.reasoning_text import packed
+from llm_normalize.protocols.responses.content import packed
 from llm_normalize.wire.json_text import dumps
 
 WORDS = st.sampled_from(["", "\n", "Hi", "ä😀", "# AGENTS.md\n\nBe kind."])

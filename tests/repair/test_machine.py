@@ -223,7 +223,7 @@ def test_extra_fields_under_ever_new_names_are_bounded_and_all_sent(
     for module in (
         "repair.machine.extra_fields",
         "repair.machine.finish",
-        "fixes.shape.choices_empty",
+        "fixes.choices",
     ):
         monkeypatch.setattr(f"llm_normalize.{module}.MAX_EXTRA_BYTES", 1000)
     before, made, after = WITH_EXTRA_FIELDS[case]

@@ -15,7 +15,7 @@ import pytest
 from llm_normalize.chat.state.stream_state import Asked, Seen
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
-from llm_normalize.fixes.delta.content_null import ContentNull
+from llm_normalize.fixes.content import ContentNull
 from llm_normalize.repair.engine import event_repair, payload
 from llm_normalize.repair.engine.assembled_calls import AssembledCalls
 from llm_normalize.repair.engine.fix_chain import Chain

@@ -258,7 +258,7 @@ def test_what_passes_unread_does_not_go_on_with_a_call_that_may_lack_a_part() ->
     half = b'data: {"choices":[{"delta":{"con\n\n'
     pipeline = Pipeline(UNASKED, FIXES)
     pipeline.feed(wire([*ARGUMENTS[:2], half]))
-    pipeline.refill(-1)
+    pipeline.parser.budget_left = -1
     out = b"".join(pipeline.feed(wire([ARGUMENTS[2], CALLED, DONE])))
     assert out.startswith(b'data: {"error"')
 

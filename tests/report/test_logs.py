@@ -11,7 +11,6 @@ import pytest
 
 import logged
 from llm_normalize.report import log_reader as reader
-from llm_normalize.report import progress
 from llm_normalize.report.as_json import as_json
 from llm_normalize.report.as_text import as_text
 from llm_normalize.report.collected import Collected, collected
@@ -104,33 +103,7 @@ def test_gzipped_log_that_was_cut_off_gives_what_it_has(tmp_path: Path) -> None:
     assert notes.torn == 1
 
 
-# -- adding them up --------------------------------------------------------------------
-
-
 # -- what is printed -------------------------------------------------------------------
-
-
-def test_json_has_all_of_it(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_bytes(lines(flow(), flow(end="error", first_ms=None)))
-    summary, notes = summed(tmp_path)
-    made = json.loads(as_json(summary, notes))
-    assert made["files"] == [str((tmp_path / "a.jsonl").resolve())]
-    assert made["groups"] == [
-        {
-            "host": "api.x",
-            "model": "m",
-            "mode": "repair",
-            "flows": 2,
-            "events": 10,
-            "changed": 4,
-            "requests": 0,
-            "repaired": 2,
-            "ends": {"complete": 1, "error": 1},
-            "first_ms": {"p50": 10.0, "p90": 10.0, "p99": 10.0},
-            "total_ms": {"p50": 20.0, "p90": 20.0, "p99": 20.0},
-            "fixes": {"content-null": {"events": 4, "flows": 2}},
-        }
-    ]
 
 
 def test_tokens_are_summed_in_every_form(tmp_path: Path) -> None:
@@ -157,16 +130,6 @@ def test_refusals_whose_words_are_not_known_are_shown(tmp_path: Path) -> None:
     assert first.isprintable()
 
 
-NASTY = "\x1b[31m|m\nforged line\u202e\x9b`<b>"
-
-
-def test_no_name_of_a_model_reaches_the_terminal_as_a_command(tmp_path: Path) -> None:
-    odd = flow(model=NASTY, host="\x07h", time="\x1b", fixes={NASTY: 1})
-    (tmp_path / "a.jsonl").write_bytes(lines(odd))
-    for line in as_text(*summed(tmp_path)):
-        assert line.isprintable()
-
-
 class Screen(io.StringIO):
     def isatty(self) -> bool:
         return True
@@ -175,13 +138,13 @@ class Screen(io.StringIO):
 def test_terminal_shows_how_far_the_reading_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "_EVERY", 0)
+    monkeypatch.setattr(reader, "_EVERY", 0)
     log = tmp_path / "p.jsonl"
     log.write_bytes(lines(*[flow() for _ in range(1000)]))
     for screen, shows in ((Screen(), True), (io.StringIO(), False)):
         notes = reader.Notes()
         records = reader.read(reader.find([str(log)]), notes)
-        assert len([*progress.followed(records, 1, notes, screen)]) == 1000
+        assert len([*reader.followed(records, 1, notes, screen)]) == 1000
         assert ("file 1 of 1" in screen.getvalue()) is shows
         assert ("1,000 records" in screen.getvalue()) is shows
         assert not screen.getvalue().rpartition("\r\x1b[K")[2], "it is wiped"

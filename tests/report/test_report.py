@@ -8,8 +8,6 @@ import os
 import random
 import re
 import stat
-import subprocess
-import sys
 import time
 import tracemalloc
 import xml.etree.ElementTree as ET
@@ -58,9 +56,6 @@ def gathered(*records: Record) -> collecting.Collected:
 
 def page(found: collecting.Collected, notes: reader.Notes | None = None) -> str:
     return "".join(report_page.parts(found, notes or reader.Notes()))
-
-
-# -- percentiles -----------------------------------------------------------------------
 
 
 # -- time ------------------------------------------------------------------------------
@@ -604,8 +599,6 @@ def test_page_is_its_owners_alone_and_a_link_stays_one(tmp_path: Path) -> None:
 
 
 type Run = Callable[..., tuple[int, str, str]]
-CHILD = [sys.executable, "-m", "llm_normalize", "report"]
-ENVIRON = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "addon")}
 
 
 @pytest.fixture
@@ -665,8 +658,20 @@ def test_command_prints_one_object_for_programs(
     assert (reported["answers"], reported["lost"], reported["torn"]) == (2, 2, 1)
     assert reported["since"] == "2026-11-21T10:00:00Z"
     (group,) = reported["groups"]
-    assert group["first_ms"] == {"p50": 10.0, "p90": 10.0, "p99": 10.0}
-    assert group["total_ms"] == {"p50": 20.0, "p90": 20.0, "p99": 20.0}
+    assert group == {
+        "host": "api.acme.example",
+        "model": "acme-1",
+        "mode": "repair",
+        "flows": 2,
+        "events": 10,
+        "changed": 4,
+        "requests": 0,
+        "repaired": 2,
+        "ends": {"complete": 1, "upstream-broke": 1},
+        "first_ms": {"p50": 10.0, "p90": 10.0, "p99": 10.0},
+        "total_ms": {"p50": 20.0, "p90": 20.0, "p99": 20.0},
+        "fixes": {"role-null": {"events": 4, "flows": 2}},
+    }
     (fix,) = reported["fixes"]
     assert (fix["name"], fix["answers"], fix["events"], fix["models"]) == (
         "role-null",
@@ -712,21 +717,6 @@ def test_report_never_takes_the_place_of_a_log(logs: Path, start: Run) -> None:
     assert code == 2
     assert err.endswith("it is one of the logs\n")
     assert log.read_bytes() == before
-
-
-def test_command_whose_reader_has_gone_ends_without_a_word(logs: Path) -> None:
-    with subprocess.Popen(
-        [*CHILD, str(logs)],
-        env=ENVIRON,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as running:
-        assert running.stdout is not None
-        running.stdout.close()
-        assert running.stderr is not None
-        assert running.stderr.read() == ""
-    assert running.returncode == 1
 
 
 # -- in a browser ----------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.commands import EVERY
+from llm_normalize.options import EVERY
 from llm_normalize.request.adaptation import (
     LEARNED,
     Adaptation,
@@ -14,7 +14,7 @@ from llm_normalize.request.adaptation import (
     messages,
 )
 from llm_normalize.request.adaptations import ADAPTATIONS, NOT_DROPPED
-from llm_normalize.request.adaptations.parameters.thinking_form_refused import (
+from llm_normalize.request.adaptations.thinking import (
     ThinkingFormRefused,
 )
 from llm_normalize.request.refusals.dropped_parameters import apply, changes_for

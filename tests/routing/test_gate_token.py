@@ -2,7 +2,7 @@ import pytest
 from mitmproxy import http
 from mitmproxy.test import tflow
 
-from llm_normalize.routing.gate_token import is_let_in
+from llm_normalize.routing.gate import is_let_in
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_short_token_is_no_part_of_other_words() -> None:
 def test_refused_request_is_not_searched_for_rare_spellings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("llm_normalize.routing.gate_token.places_of", pytest.fail)
+    monkeypatch.setattr("llm_normalize.routing.gate.places_of", pytest.fail)
     request = tflow.tflow().request
     request.path = "/x?a=b&key=token-0815"
     request.headers["authorization"] = "Bearer other"

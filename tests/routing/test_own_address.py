@@ -11,9 +11,9 @@ from mitmproxy.proxy.layers.http._events import RequestHeaders
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from mitmproxy.test import taddons, tflow
 
-from llm_normalize.mitm.asked_host import asked_host, remember_hosts
+from llm_normalize.mitm.reverse_proxy import asked_host, remember_hosts
 from llm_normalize.routing.own_address import is_cross_site, is_here, leads_back
-from llm_normalize.text.loopback import is_loopback
+from llm_normalize.text.network_address import is_loopback
 from proxies import Listening
 
 

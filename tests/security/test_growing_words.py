@@ -20,10 +20,13 @@ from llm_normalize.chat.state.declared_tools import Tools
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.protocols import PROTOCOLS
+from llm_normalize.protocols.answer_stream import AnswerStream
 from llm_normalize.repair.engine.body import repair_body
+from llm_normalize.repair.fix import calling, chunk, wire
 from llm_normalize.request.refusals.missing_path import is_path_missing
 from llm_normalize.request.refusals.refusal_parser import refusal_of
 from llm_normalize.text.echo import Echo
+from streams import feed
 
 AT_THE_START = {
     "_BEGINS", "_BILLING", "_HEADER", "_HERE", "_INVOKE", "_NAMESPACE", "_OPENING", "_PAGE",
@@ -109,6 +112,27 @@ def translated(words: str) -> object:
     return [each.error_body(400, error) for each in PROTOCOLS]
 
 
+ASKED: dict[str, Any] = {"model": "m", "max_tokens": 9, "messages": [], "input": "a"}
+
+
+def streamed(data: bytes) -> object:
+    return feed([data], Asked(stream=True, tools=True))
+
+
+def streamed_back(data: bytes) -> object:
+    return [AnswerStream(each.translate(ASKED).answer)(data) for each in PROTOCOLS]
+
+
+def asked(words: str) -> object:
+    said = {"messages": [{"role": "user", "content": words}], "input": words}
+    return [each.translate({**ASKED, **said}) for each in PROTOCOLS]
+
+
+def called(words: str) -> bytes:
+    call = {"id": "c", "function": {"name": "f", "arguments": words}}
+    return wire([calling(call)])
+
+
 READERS: dict[str, Callable[[str], object]] = {
     "overflow": lambda words: is_overflow({"message": words}, 400),
     "failure": sounds_failed,
@@ -123,9 +147,25 @@ READERS: dict[str, Callable[[str], object]] = {
     "echo": lambda words: Echo(b'{"messages":[]}').hidden(words),
 }
 """Whatever reads the words of a provider, as a whole."""
+STREAMED: dict[str, Callable[[str], object]] = {
+    "bare": lambda words: streamed(words.encode()),
+    "event": lambda words: streamed(b"data: %b\n\n" % words.encode()),
+    "text": lambda words: streamed(wire([chunk({"content": words})])),
+    "arguments": lambda words: streamed(called(words)),
+    "translated text": lambda words: streamed_back(wire([chunk({"content": words})])),
+    "translated arguments": lambda words: streamed_back(called(words)),
+    "translated request": asked,
+}
+"""What an answer, or a request, goes through."""
 
 
 @pytest.mark.unmeasured
 @each_case((name, unit) for name in READERS for unit in MARKS)
 def test_time_of_reading_words_grows_with_them_alone(name: str, unit: str) -> None:
     assert growth(lambda n: (unit * n)[:n], READERS[name], 500) < MOST
+
+
+@pytest.mark.unmeasured
+@each_case((name, unit) for name in STREAMED for unit in MARKS)
+def test_time_of_a_stream_grows_with_its_words_alone(name: str, unit: str) -> None:
+    assert growth(lambda n: (unit * n)[:n], STREAMED[name], 4_000) < MOST

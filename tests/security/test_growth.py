@@ -1,6 +1,7 @@
 """Hostile answers cost as much more as they are longer: none holds the proxy up."""
 
 import json
+import time
 import tracemalloc
 import zlib
 from collections.abc import Callable
@@ -9,14 +10,14 @@ from typing import Any
 import brotli
 import pytest
 
-from growth import MOST, growth
+from growth import MOST, TRIES, growth
 from llm_normalize.chat.errors.context_overflow import is_overflow
 from llm_normalize.chat.state.declared_tools import Tools
 from llm_normalize.chat.state.stream_state import Asked, Seen
 from llm_normalize.chat.tool_calls.text_parts import Place, Wanted, read
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
-from llm_normalize.fixes.framing.data_doubled import DataDoubled
+from llm_normalize.fixes.data import DataDoubled
 from llm_normalize.records.masking import mask
 from llm_normalize.repair.engine.assembled_calls import AssembledCalls
 from llm_normalize.repair.engine.body import repair_body
@@ -83,6 +84,19 @@ STREAMS: dict[str, tuple[Make, int]] = {
 def test_work_on_a_stream_grows_with_its_size_alone(name: str) -> None:
     make, size = STREAMS[name]
     assert growth(make, through, size) < MOST
+
+
+def cost(data: bytes) -> float:
+    begun = time.thread_time()
+    through(data)
+    return time.thread_time() - begun
+
+
+@pytest.mark.parametrize("unit", [b"x\n\r\n", b"\r ", b"data:: x\n", b"\n", b"{}"])
+def test_a_read_costs_at_most_ten_times_the_usual(unit: bytes) -> None:
+    # Others have to wait for one; four times is the most that is met.
+    usual, dear = (b"data: x\n\n" * (READ // 9), unit * (READ // len(unit)))
+    assert any(cost(dear) < 10 * cost(usual) for _ in range(TRIES))
 
 
 def body(status: int) -> Callable[[bytes], object]:

@@ -6,7 +6,7 @@ import pytest
 
 from llm_normalize.desktop import processes
 from llm_normalize.desktop.processes import Listener
-from llm_normalize.setup.status import command
+from llm_normalize.setup import status
 from support import Provider, Request, Script, body_script
 
 
@@ -39,7 +39,7 @@ def port() -> Iterator[int]:
 def test_a_proxy_that_runs_is_told_with_its_answers(
     port: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command.main(["-p", str(port)]) == 0
+    assert status.main(["-p", str(port)]) == 0
     said = capsys.readouterr().out
     assert (
         f"proxy         llm_normalize 0.1.0 on port {port} (repair, pid 77)\n" in said
@@ -51,7 +51,7 @@ def test_a_proxy_that_runs_is_told_with_its_answers(
 
 
 def test_programs_get_one_object(port: int, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command.main(["-p", str(port), "--json"]) == 0
+    assert status.main(["-p", str(port), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["proxy"]["answers"] == 4
     assert found["proxy"]["confdir"] == "/c"
@@ -64,7 +64,7 @@ def test_reverse_proxy_is_not_asked_what_its_provider_would_get(
     listener = Listener(1, "mitmdump", ("mitmdump", "--mode", "reverse:https://a.test"))
     monkeypatch.setattr(processes, "listener", lambda _: listener)
     monkeypatch.setattr(Answers, "answer", None)
-    assert command.main(["-p", str(port)]) == 1
+    assert status.main(["-p", str(port)]) == 1
     assert "; mitmdump in reverse mode, for clients" in capsys.readouterr().out
 
 
@@ -74,5 +74,5 @@ def test_state_of_a_switch_is_told(
     folder = home / ".mitmproxy" / "normalize"
     folder.mkdir(parents=True)
     (folder / "system-proxy.json").write_text("{")
-    command.main(["-p", str(port)])
+    status.main(["-p", str(port)])
     assert "was not written by this program" in capsys.readouterr().out

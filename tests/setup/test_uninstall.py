@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from llm_normalize.records.log_file import LogFile
-from llm_normalize.setup.uninstall import command, leftovers
+from llm_normalize.setup import leftovers, uninstall
 from support import Provider, Request, Script, body_script
 
 
@@ -41,20 +41,20 @@ def used(home: Path) -> list[Path]:
 def test_where_nothing_is_left_it_says_so(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert command.main([]) == 0
+    assert uninstall.main([]) == 0
     assert capsys.readouterr().out == "Nothing of llm-normalize is left.\n"
 
 
 def test_what_is_shown_goes_and_nothing_else(
     home: Path, used: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command.main(["--dry-run"]) == 0
+    assert uninstall.main(["--dry-run"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert said[:-1] == [str(each) for each in used]
     assert said[-1].startswith("Stays, remove it as it was installed: pip uninstall")
     assert all(each.exists() for each in used)
     (home / ".mitmproxy" / "config.yaml").touch()
-    assert command.main(["--yes"]) == 0
+    assert uninstall.main(["--yes"]) == 0
     assert not any(each.exists() for each in used)
     assert [each.name for each in (home / ".mitmproxy").iterdir()] == ["config.yaml"]
 
@@ -69,7 +69,7 @@ def test_without_agreement_everything_stays(
         return answer
 
     monkeypatch.setattr("builtins.input", given)
-    assert command.main([]) == 1
+    assert uninstall.main([]) == 1
     assert all(each.exists() for each in used)
 
 
@@ -77,7 +77,7 @@ def test_files_stay_while_the_system_s_proxy_cannot_be_restored(
     home: Path, used: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     (home / ".mitmproxy" / "normalize" / "system-proxy.json").write_text("{")
-    assert command.main(["--yes"]) == 1
+    assert uninstall.main(["--yes"]) == 1
     assert all(each.exists() for each in used)
     assert "the files stay until that is done" in capsys.readouterr().err
 
@@ -106,7 +106,7 @@ def test_what_is_only_named_alike_is_somebody_s_own(
     (confdir / "mitmproxy-ca-cert.pem").mkdir()
     notes = Path(tempfile.gettempdir()) / "llm-normalize-demo-notes.txt"
     notes.touch()
-    assert command.main(["--yes"]) == 0
+    assert uninstall.main(["--yes"]) == 0
     assert not any(each.exists() for each in used)
     assert capsys.readouterr().err == ""
     assert notes.exists()
@@ -133,7 +133,7 @@ def test_a_link_goes_and_what_it_leads_to_stays(
         target.mkdir(parents=True)
         (target / "kept").touch()
         link.symlink_to(target)
-    assert command.main(["--yes"]) == 0
+    assert uninstall.main(["--yes"]) == 0
     assert capsys.readouterr().err == ""
     assert not any(each.is_symlink() or each.exists() for each in used)
     assert all((each / "kept").exists() for each in theirs)
@@ -148,7 +148,7 @@ def test_what_cannot_be_removed_is_said_in_a_sentence(
         raise OSError(f"{path.name} is odd")  # as Python raises it, without a number
 
     monkeypatch.setattr(shutil, "rmtree", refuses)
-    assert command.main(["--yes"]) == 1
+    assert uninstall.main(["--yes"]) == 1
     said = capsys.readouterr().err
     assert f"llm_normalize: {used[-2]} cannot be removed: normalize is odd\n" in said
 
@@ -170,7 +170,7 @@ def test_a_proxy_that_runs_is_to_be_stopped_first(
     home: Path, used: list[Path], serving: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (home / ".mitmproxy" / "normalize" / f"pairs-{serving}.jsonl").touch()
-    assert command.main(["--yes"]) == 1
+    assert uninstall.main(["--yes"]) == 1
     assert all(each.exists() for each in used)
     said = capsys.readouterr()
     stop = f"stop process {os.getpid()} (port {serving}) first"
@@ -196,17 +196,17 @@ def test_who_writes_a_pairs_log_is_to_be_stopped_first(
     log = LogFile(home / ".mitmproxy" / "normalize" / name, 1000, print)
     log.append([b"{}\n"])
     try:
-        assert command.main(["--yes"]) == 1
+        assert uninstall.main(["--yes"]) == 1
         assert says in capsys.readouterr().err
         assert all(each.exists() for each in used)
     finally:
         log.close()
-    assert command.main(["--yes"]) == 0  # its lock is there, and nobody holds it
+    assert uninstall.main(["--yes"]) == 0  # its lock is there, and nobody holds it
 
 
 def test_a_demo_of_another_user_stays(
     used: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "getuid", lambda: used[-1].stat().st_uid + 1)
-    assert command.main(["--yes"]) == 0
+    assert uninstall.main(["--yes"]) == 0
     assert [each.exists() for each in used] == [False, False, False, True]

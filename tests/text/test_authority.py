@@ -1,6 +1,6 @@
 import pytest
 
-from llm_normalize.text.authority import address, bracketed, netloc
+from llm_normalize.text.network_address import address, bracketed, netloc
 
 
 @pytest.mark.parametrize(("host", "spelled"), [("a.test", "a.test"), ("::1", "[::1]")])

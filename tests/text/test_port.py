@@ -2,11 +2,11 @@ import argparse
 
 import pytest
 
-from llm_normalize.client.env import command as env
-from llm_normalize.client.exec import command as exec_
+from llm_normalize.client import env
+from llm_normalize.client import exec as exec_
 from llm_normalize.desktop.service import command as service
-from llm_normalize.setup.status import command as status
-from llm_normalize.text.port import port
+from llm_normalize.setup import status
+from llm_normalize.text.network_address import port
 
 
 @pytest.mark.parametrize("text", ["1", "8080", "65535"])

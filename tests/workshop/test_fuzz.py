@@ -3,6 +3,7 @@
 import base64
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ from llm_normalize.chat.state.stream_state import Asked, Seen
 from llm_normalize.repair.fix import Fix
 from script_runs import ended
 from streams import ANY
-from workshop.fuzz import cases, checks, sizes
+from workshop.fuzz import cases, checks, engine, inputs
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts"
@@ -46,8 +47,7 @@ STREAM = (
 )
 SEEDS = [cases.Case(Asked(stream=True), STREAM[at:]) for at in (0, 9)]
 BROKEN = """
-from llm_normalize.repair.fix import Fix
-from llm_normalize.repair.look import Finding
+from ..repair.look import Finding
 
 class Broken(Fix):
     name = "broken"
@@ -55,15 +55,12 @@ class Broken(Fix):
     examples = ()
 
     def edit(self, chunk):
-        if any(each.get("finish_reason") == "stop" for each in chunk["choices"]):
-            raise ValueError("broken on purpose")
-        return False
+        raise ValueError("broken on purpose")
+
+
+FIXES = (*FIXES, Broken)
 """
-
-
-@pytest.fixture
-def target() -> Any:
-    return load("workshop.fuzz")
+"""What the package's list of fixes says behind its end, in a copy."""
 
 
 @pytest.fixture
@@ -75,12 +72,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def start(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return ended([sys.executable, "-c", HERE, str(SCRIPTS), *arguments])
+def start(*arguments: str, scripts: Path = SCRIPTS) -> subprocess.CompletedProcess[str]:
+    return ended([sys.executable, "-c", HERE, str(scripts), *arguments])
 
 
-def kinds(target: Any, case: Any) -> set[str]:
-    return {found.kind for found in target.check(case.write())}
+def kinds(case: Any) -> set[str]:
+    return {found.kind for found in checks.check(case.write())}
 
 
 # What breaks each promise, one way each
@@ -161,19 +158,18 @@ class _Lies(Fix):
     ],
 )
 def test_broken_promise_is_found(
-    target: Any,
     monkeypatch: pytest.MonkeyPatch,
     fix: type[Fix],
     mode: str,
     kind: str,
 ) -> None:
-    case = target.Case(Asked(stream=True), STREAM, mode)
-    assert kinds(target, case) == set()
+    case = cases.Case(Asked(stream=True), STREAM, mode)
+    assert kinds(case) == set()
     monkeypatch.setattr(cases, "every_fix", [*cases.every_fix, fix])
-    assert kind in kinds(target, case)
+    assert kind in kinds(case)
 
 
-def test_broken_body_is_found(target: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broken_body_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     class Loses(Fix):
         name = "broken"
 
@@ -182,10 +178,10 @@ def test_broken_body_is_found(target: Any, monkeypatch: pytest.MonkeyPatch) -> N
             return True
 
     body = b'{"choices":[{"index":0,"message":{"content":"Tea"}}]}'
-    case = target.Case(Asked(), body, "body")
-    assert kinds(target, case) == set()
+    case = cases.Case(Asked(), body, "body")
+    assert kinds(case) == set()
     monkeypatch.setattr(cases, "every_fix", [*cases.every_fix, Loses])
-    assert "body lost choice …: text … became …" in kinds(target, case)
+    assert "body lost choice …: text … became …" in kinds(case)
 
 
 def test_each_limit_that_is_lowered_is_the_name_of_one() -> None:
@@ -202,23 +198,13 @@ def test_each_limit_that_is_lowered_is_the_name_of_one() -> None:
 # Inputs
 
 
-def test_cost_of_a_read_is_limited(
-    target: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for unit in (b"x\n\r\n", b"\r ", b"data:: x\n"):
-        case = target.Case(Asked(), unit, "size", 0, place=0)
-        assert target.check(case.write()) == []
-    monkeypatch.setattr(sizes, "_DEAR", 0)
-    assert [found.kind for found in target.check(case.write())] == ["dear in bare"]
-
-
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "tests" / "fuzz").iterdir()), ids=lambda path: path.stem
 )
-def test_what_broke_a_promise_once_breaks_none(target: Any, path: Path) -> None:
-    assert path in target.inputs()
-    assert target.check(path.read_bytes()) == []
+def test_what_broke_a_promise_once_breaks_none(path: Path) -> None:
+    assert path in inputs.inputs()
+    assert checks.check(path.read_bytes()) == []
 
 
 # The command
@@ -233,23 +219,26 @@ def test_short_run_of_sound_code_finds_nothing(folder: Path) -> None:
 
 
 def test_bug_is_reported_saved_and_can_be_replayed(folder: Path) -> None:
-    broken = folder / "broken.py"
-    broken.write_text(BROKEN, encoding="utf-8")
-    more = ("--fixes", str(broken))
-    done = start(*more, "--runs", "30", "--seed", "1")
+    copy = folder / "copy"
+    for name in ("addon", "scripts"):
+        shutil.copytree(ROOT / name, copy / name)
+    with (copy / "addon/llm_normalize/fixes/__init__.py").open("a") as file:
+        file.write(BROKEN)
+    scripts = copy / "scripts"
+    done = start("--runs", "30", "--seed", "1", scripts=scripts)
     assert done.returncode == 1
-    kind = "logged ValueError in broken.py:edit"
+    kind = "logged ValueError in __init__.py:edit"
     assert f"\n{kind}\n" in done.stdout
     assert "broken on purpose" in done.stdout
     given = re.findall(r"the input in base64: (\S+)", done.stdout)[0]
     command = next(line for line in done.stdout.splitlines() if "--replay" in line)
     _, script, *arguments = shlex.split(command)
-    assert script == str(SCRIPTS / "fuzz.py")
+    assert script == str(scripts / "fuzz.py")
     assert Path(arguments[-1]).read_bytes() == base64.b64decode(given)
-    again = start(*arguments)
+    again = start(*arguments, scripts=scripts)
     assert again.returncode == 1
     assert f"\n{kind}\n" in again.stdout
-    fixed = start(*arguments[-2:])
+    fixed = start(*arguments)
     assert fixed.returncode == 0
     assert "no promise is broken" in fixed.stdout
 
@@ -259,7 +248,7 @@ def test_inputs_are_drawn_by_chance_where_there_is_no_atheris(
 ) -> None:
     script = load("fuzz")
     monkeypatch.setattr(script, "has_atheris", lambda: False)
-    monkeypatch.setattr("workshop.fuzz.seeds", lambda: [case.write() for case in SEEDS])
+    monkeypatch.setattr(engine, "seeds", lambda: [case.write() for case in SEEDS])
     script.work(script.parse(["--job", str(folder), "--runs", "8", "--seed", "1"]))
     assert ": 8 runs, " in capsys.readouterr().out
     assert [*folder.glob("*.bin")] == []

@@ -129,7 +129,7 @@ def test_all_kinds_faults_and_clients_are_planned() -> None:
     assert {each.disconnect for each in plans()} == set(DISCONNECT)
     assert {each.transfer.framing for each in plans()} == {"chunked", "length", "close"}
     assert {each.transfer.encoding for each in plans()} == {"", "gzip", "deflate", "br"}
-    for name in ("slow", "dribbles", "narrow"):
+    for name in ("slow", "narrow"):
         assert {getattr(each, name) for each in plans()} == {True, False}
     assert len({name for each in plans() for name in each.quirks}) > 150
 

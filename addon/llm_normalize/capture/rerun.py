@@ -82,7 +82,7 @@ def repair(
             if native is None
             else native.stream(records.append, "again")
         )
-        pipeline.refill(_MOST)
+        pipeline.parser.budget_left = _MOST
         out = pipeline.feed(received)
         if is_complete:
             out += pipeline.end()

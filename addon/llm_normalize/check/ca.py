@@ -1,4 +1,4 @@
-"""The files of mitmproxy's CA: there, complete, secret, in date, and the ones in use."""
+"""mitmproxy's CA: its files are there, complete, secret, in date and in use; browsers trust it."""
 
 import datetime as dt
 import shlex
@@ -9,14 +9,20 @@ from typing import NamedTuple
 from ..desktop.local_server import Status
 from ..desktop.machine import Machine
 from ..desktop.trust import authority
+from ..desktop.trust import status as trust_status
 from ..desktop.trust.authority import KEYS, AuthorityError
 from ..desktop.trust.certificate import Certificate
+from ..desktop.trust.nss import PACKAGES, Database
 from ..home.trust_advice import CERTIFICATE
 from ..text.command_line import command_line
+from ..text.printable import brief, counted
 from .finding import DEFAULT, Finding, Mark, install, start
 
 STEP = "CA"
 SOON = dt.timedelta(days=30)
+BROWSERS = "CA in browsers"
+_MOST = 400
+"""Characters of what is wrong with one."""
 
 
 class Authority(NamedTuple):
@@ -125,3 +131,46 @@ def _remove(machine: Machine, confdir: Path) -> str:
     if machine.system == "windows":
         return f'del "{confdir}\\mitmproxy-ca*"'
     return f"rm {shlex.quote(str(confdir))}/mitmproxy-ca*"
+
+
+def judge_browsers(machine: Machine, ca: Authority, *, must: bool) -> Finding:
+    """Return the step's line.
+
+    Args:
+        machine: The machine.
+        ca: The CA.
+        must: Whether a browser's way leads to the proxy, so that lack of trust fails.
+    """
+    confdir = ca.folder
+    found = trust_status.browsers(machine, ca.certificate, confdir)
+    if not found:
+        return Finding(Mark.SKIP, BROWSERS, "no database of Chrome or Firefox found")
+    states = [(each, each.state()) for each in found]
+    count = counted(len(states), "NSS database")
+    if machine.find("certutil") is None and {each.state for _, each in states} == {
+        "unknown"
+    }:
+        saw = f"certutil is not installed; {count} not looked at"
+        return Finding(Mark.SKIP, BROWSERS, saw, PACKAGES)
+    refused = []
+    for each, (state, detail) in states:
+        if state != "trusted":
+            why = f"{state}: {detail}" if detail else state
+            refused.append(f"{_short(machine, each)}: {why}")
+    if not refused:
+        verb = "trusts" if len(states) == 1 else "trust"
+        return Finding(Mark.OK, BROWSERS, f"{count} {verb} it")
+    rest = f" ({len(refused)} of {len(states)})" if len(states) > 1 else ""
+    mark = Mark.FAIL if must else Mark.WARN
+    return Finding(
+        mark, BROWSERS, brief(refused[0], _MOST) + rest, install(machine, confdir)
+    )
+
+
+def _short(machine: Machine, store: Database) -> str:
+    path = Path(store.place)
+    return (
+        f"~/{path.relative_to(machine.home)}"
+        if machine.home in path.parents
+        else str(path)
+    )

@@ -46,7 +46,7 @@ def main(given: Sequence[str]) -> int:
     from ..routing import known_providers  # noqa: PLC0415
     from ..run import command, start  # noqa: PLC0415
     from ..run.start_error import CallError, StartError  # noqa: PLC0415
-    from ..text.loopback import LOCAL  # noqa: PLC0415
+    from ..text.network_address import LOCAL  # noqa: PLC0415
     from .finding import Report  # noqa: PLC0415
     from .steps import walk  # noqa: PLC0415
 

@@ -12,10 +12,9 @@ from typing import TextIO
 from ..desktop.machine import Machine
 from ..desktop.trust import authority
 from ..home import trust_advice
-from ..text.authority import address
 from ..text.command_line import command_line
 from ..text.console import styled
-from ..text.loopback import is_loopback
+from ..text.network_address import address, is_loopback
 from ..text.printable import brief
 
 DEFAULT = 8080  # mitmproxy's port
@@ -118,19 +117,6 @@ def install(machine: Machine, confdir: Path) -> str:
     """Return the command that has this machine trust the CA in *confdir*."""
     home = machine.home
     return trust_advice.command("install", confdir, system=machine.system, home=home)
-
-
-def trusting(machine: Machine, confdir: Path, url: str) -> str:
-    """Return `install`, and what to do without a desktop.
-
-    Args:
-        machine: The machine.
-        confdir: mitmproxy's folder.
-        url: The proxy.
-    """
-    return trust_advice.of(
-        confdir, url, system=machine.system, home=machine.home
-    ).sentence
 
 
 # Lines

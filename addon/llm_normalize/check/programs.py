@@ -16,11 +16,11 @@ import certifi
 
 from ..desktop.machine import Machine
 from ..desktop.trust.certificate import read
-from ..home import ca_bundle
-from ..text.authority import address
+from ..home import ca_bundle, trust_advice
+from ..text.network_address import address
 from ..text.printable import brief
 from .ca import Authority
-from .finding import Finding, Mark, Way, trusting, variable
+from .finding import Finding, Mark, Way, variable
 
 TIMEOUT = 8
 STORES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
@@ -189,7 +189,9 @@ def _system(machine: Machine, probe: Probe) -> Finding:
         saw = f"{' and '.join(results)} {verb} it by the system's store"
         return Finding(Mark.OK, step, saw)
     meant = probe.meant or probe.way
-    repair = trusting(machine, probe.ca.folder, meant.url)
+    repair = trust_advice.of(
+        probe.ca.folder, meant.url, system=machine.system, home=machine.home
+    ).sentence
     name, why = next(iter(refused.items()))
     has_stores = any(machine.environ.get(each) for each in STORES)
     if "curl" in refused and has_stores and not _curl(machine, probe):

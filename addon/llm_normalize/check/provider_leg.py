@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
 from ..routing.hosts import adding
-from ..text.authority import PORTS, address
+from ..text.network_address import PORTS, address
 from ..text.printable import brief
 from .finding import Finding, Mark, Way
 from .other_hosts import is_listed

@@ -15,7 +15,7 @@ from ..desktop.local_server import Status
 from ..desktop.machine import Machine
 from ..text.command_line import command_line
 from . import (
-    browsers,
+    ca,
     other_hosts,
     own_proxy,
     pac,
@@ -203,7 +203,7 @@ class _Path:
         else:
             saw = "the proxy answers no probe, so that no program can be asked"
             yield [Finding(Mark.FAIL, "CA trusted", saw, "start this project's addon")]
-        yield [browsers.judge(self.machine, used, must=led.shell or led.desktop)]
+        yield [ca.judge_browsers(self.machine, used, must=led.shell or led.desktop)]
 
     def stream(self, through: _Through) -> Finding:
         """Return the line about a stream."""

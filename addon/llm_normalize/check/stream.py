@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 from typing import NamedTuple
 
-from ..demo import client, readings
+from ..demo import client
 from ..demo.provider import HOST, MODEL, Provider
 from ..desktop.local_server import PATIENCE
 from ..text.printable import brief
@@ -130,6 +130,6 @@ def judge(got: Got, through: str, *, is_observing: bool, skips: list[str]) -> Fi
 
 def _faults(events: list[str]) -> list[str]:
     try:
-        return readings.faults(events, ASKED)
+        return client.faults(events, ASKED)
     except (KeyError, TypeError, AttributeError):
         return ["it is not a chat completion"]

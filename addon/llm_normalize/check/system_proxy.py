@@ -8,7 +8,7 @@ from ..desktop.machine import Machine
 from ..desktop.proxy.settings import InForce, ProxyError, Settings
 from ..desktop.proxy.switch import choose
 from ..desktop.proxy.variables import Address, parse
-from ..text.loopback import is_loopback
+from ..text.network_address import is_loopback
 from ..text.printable import brief
 from .finding import (
     Finding,

@@ -6,7 +6,7 @@ from ..desktop import local_server, node
 from ..desktop.machine import Machine
 from ..desktop.proxy.variables import of_https, parse, spelled, value
 from ..text.command_line import command_line
-from ..text.loopback import HOSTS, is_loopback
+from ..text.network_address import HOSTS, is_loopback
 from .finding import (
     Finding,
     Mark,

@@ -20,7 +20,7 @@ from ..run.mitmproxy_options import FORWARD
 from ..run.start import ensure_writable, prepared
 from ..run.start_error import CallError, StartError
 from ..text.command_line import command_line
-from ..text.loopback import is_loopback
+from ..text.network_address import is_loopback
 
 if sys.platform != "win32":
     import pwd

@@ -16,9 +16,8 @@ from ..desktop import node
 from ..desktop.machine import Machine
 from ..home import ca_bundle, trust_advice
 from ..records import private_file
-from ..text.authority import address
 from ..text.console import complain
-from ..text.loopback import LOCAL
+from ..text.network_address import LOCAL, address
 
 _CURL = "CURL_CA_BUNDLE"
 _JAVA = "JAVA_TOOL_OPTIONS"

@@ -10,7 +10,7 @@ cannot repeat itself here. Two halves:
   however carelessly it was written. `lost` compares two such readings.
 """
 
-from .comparison import lost
+from .comparison import apart, lost
 from .errors import Error
 from .finish_reasons import SYNONYMS
 from .meaning import Call, Choice, Meaning, meaning_of_body, meaning_of_stream, values
@@ -25,6 +25,7 @@ __all__ = [
     "Error",
     "Meaning",
     "Request",
+    "apart",
     "check_body",
     "check_error_body",
     "check_stream",

@@ -32,7 +32,7 @@ def lost(before: Meaning, after: Meaning, *, broke: bool = False) -> list[str]:
         if was.function_call and now.function_call in (None, Call()):
             was = _as_tool_call(was, was.function_call, now)
         if len(was.calls) < len(now.calls):
-            calls = [each for call in was.calls for each in _apart(call)]
+            calls = [each for call in was.calls for each in apart(call)]
             was = replace(was, calls=calls)
         where = f"choice {index}"
         faults += [f"{where}: {fault}" for fault in _lost_in_choice(was, now)]
@@ -60,7 +60,7 @@ def _as_tool_call(was: Choice, legacy: Call, now: Choice) -> Choice:
     """
     calls = was.calls
     if len(now.calls) > len(calls) + 1:  # some of them are several
-        calls = [each for call in calls for each in _apart(call)]
+        calls = [each for call in calls for each in apart(call)]
     if len(now.calls) != len(calls) + 1:
         return was
     ids = {call.id for call in calls}
@@ -104,7 +104,7 @@ def _lost_in_choice(was: Choice, now: Choice) -> Iterator[str]:
         yield from _lost_in_call("function_call", old_call, new_call, keep_id=False)
 
 
-def _apart(call: Call) -> Iterator[Call]:
+def apart(call: Call) -> Iterator[Call]:
     """Yield *call*, or one for each of the objects that its arguments have in a row."""
     rest, found = call.arguments.lstrip(), list[str]()
     try:

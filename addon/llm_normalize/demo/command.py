@@ -15,9 +15,9 @@ from ..desktop.mitmproxy_program import script
 from ..fixes import FIXES
 from ..text.command_line import command_line
 from ..text.console import complain, say
+from . import client
 from . import provider as demo_provider
 from . import proxy as demo_proxy
-from . import readings
 from .provider import HOST, MODEL, Provider
 from .proxy import DemoError, Proxy
 from .view import View, aligned
@@ -189,13 +189,13 @@ def _sum_up(
             )
     view.say()
     view.say("What simple clients make of it", "bold")
-    _compare(view, 'a page that appends str(delta["content"])', readings.shown, done[0])
-    _compare(view, "an agent that stops at the finish reason", readings.called, done[1])
+    _compare(view, 'a page that appends str(delta["content"])', client.shown, done[0])
+    _compare(view, "an agent that stops at the finish reason", client.called, done[1])
     _compare(view, "a meter that adds up usage", _tokens, done[1])
 
 
 def _tokens(events: Sequence[str]) -> str:
-    return f"{readings.counted(events)} tokens"
+    return f"{client.counted(events)} tokens"
 
 
 def _compare(
@@ -215,7 +215,7 @@ def _judge(done: Sequence[_Sample], proxy: Proxy) -> None:
     found = [
         f"{sample.title}: {fault}"
         for sample in done
-        for fault in readings.faults(sample.after, sample.asked)
+        for fault in client.faults(sample.after, sample.asked)
     ]
     if found:
         more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []

@@ -8,14 +8,19 @@ made up, and the same for the same request, so that two answers can be compared.
 import contextlib
 import http.server
 import json
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..text.loopback import LOCAL
-from .certificates import make_ca, server_context
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from mitmproxy import certs
+
+from ..text.network_address import LOCAL
 
 HOST = LOCAL
 NAME = "provider"
@@ -25,6 +30,7 @@ PAUSE = 0.04  # seconds between two events: slow enough to be seen streaming
 WORDS = ("Streams", " are", " fun", " when", " they", " parse", ".")
 ARGUMENTS = '{"city": "Lisbon"}'
 CREATED = int(time.time())
+_BITS = 2048
 
 
 class Provider(NamedTuple):
@@ -165,3 +171,30 @@ class _Requests(http.server.BaseHTTPRequestHandler):
             self.wfile.write(b"%x\r\n%b\r\n" % (len(event), event))
             self.server.between(sent)
         self.wfile.write(b"0\r\n\r\n")
+
+
+def make_ca(folder: Path, name: str) -> Path:
+    """Make a throw-away CA in *folder*, and return its certificate (PEM)."""
+    certs.CertStore.create_store(folder, name, _BITS)
+    return folder / f"{name}-ca-cert.pem"
+
+
+def server_context(folder: Path, name: str, host: str = "") -> ssl.SSLContext:
+    """Return TLS settings of a server with a certificate of the CA *name* in *folder*.
+
+    It is for this machine's names, or for *host* alone.
+    """
+    store = certs.CertStore.from_store(folder, name, _BITS)
+    here = [x509.DNSName("localhost"), x509.IPAddress(ip_address(LOCAL))]
+    names = [x509.DNSName(host)] if host else here
+    entry = store.get_cert(host or "localhost", names)
+    key = entry.privatekey.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    path = folder / f"{name}-{host or 'leaf'}.pem"
+    path.write_bytes(key + entry.cert.to_pem())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(path)
+    return context

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..text.console import styled
-from .readings import chunk_of
+from .client import chunk_of
 
 NARROWEST = 80
 WIDEST = 160

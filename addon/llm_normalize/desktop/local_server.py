@@ -5,13 +5,13 @@ Whatever proxy the variables name, it is asked itself.
 
 import contextlib
 import http.client
-import json
 import re
 import socket
 from typing import Any, NamedTuple
 
-from ..text.loopback import LOCAL
+from ..text.network_address import LOCAL
 from ..text.printable import brief
+from ..wire.json_text import as_list, as_object, as_string, objects_in, value_in
 from . import processes
 from .processes import Listener
 
@@ -38,11 +38,7 @@ class Answer(NamedTuple):
 
     def json(self) -> dict[str, Any]:
         """The object that it holds, an empty one if it holds none."""
-        try:
-            value = json.loads(self.body)
-        except ValueError:
-            return {}
-        return value if isinstance(value, dict) else {}
+        return as_object(value_in(self.body))
 
 
 class Status(NamedTuple):
@@ -108,8 +104,6 @@ def status(host: str, port: int) -> Status | None:
     found = answer.json() if answer and answer.status == http.HTTPStatus.OK else {}
     if found.get("name") != NAME:
         return None
-    hosts = found.get("hosts")
-    named = hosts if isinstance(hosts, list) else []
     pid, probe = found.get("pid"), _text(found, "probe")
     return Status(
         version=_text(found, "version"),
@@ -117,7 +111,9 @@ def status(host: str, port: int) -> Status | None:
         confdir=_text(found, "confdir"),
         mode=_text(found, "mode"),
         opens=_text(found, "opens"),
-        hosts=tuple(brief(each) for each in named if isinstance(each, str)),
+        hosts=tuple(
+            brief(each) for each in as_list(found.get("hosts")) if isinstance(each, str)
+        ),
         ca_sha256=_text(found, "ca_sha256"),
         probe=probe if _PROBE.fullmatch(probe) else "",
         answers=_sum(found, "responses"),
@@ -135,12 +131,9 @@ def on_port(port: int, host: str = LOCAL) -> tuple[Listener | None, Status | Non
 
 
 def _text(found: dict[str, Any], name: str) -> str:
-    value = found.get(name)
-    return brief(value) if isinstance(value, str) else ""
+    return brief(as_string(found.get(name)))
 
 
 def _sum(found: dict[str, Any], name: str) -> int:
-    rows = found.get("counters")
-    counters = rows if isinstance(rows, list) else []
-    counts = (each.get(name) for each in counters if isinstance(each, dict))
+    counts = (each.get(name) for each in objects_in(found.get("counters")))
     return sum(each for each in counts if isinstance(each, int))

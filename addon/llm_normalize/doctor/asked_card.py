@@ -5,9 +5,8 @@ from http import HTTPStatus
 
 from ..text.console import say
 from ..text.printable import brief, counted
-from .answer import Answer
 from .card import Card, card_of
-from .probe_requests import LIMIT, NEWER_LIMIT, request
+from .probes import LIMIT, NEWER_LIMIT, Answer, request
 from .provider import AskError, NoAnswerError, Provider
 from .verdict import NONE, Verdict, judge, silence, words_of
 

@@ -5,13 +5,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ..fixes import DECLARED
+from ..records.difference import Change, changes
+from ..records.masking import mask, text_of
 from ..text.printable import brief, counted
-from .evidence import Evidence, compared, evidence, ordered
 from .verdict import CONFORMS, LEFT, NONE, REPAIRED, Fault, Verdict
 
 MOST = 40
 """Kinds of faults, notes and rows that are shown."""
 
+_CHANGES = 4
+_BLOCK = 256 * 1024  # bytes of an event that are compared
+_GENERAL = {"choice", "data", "event", "field", "tool"}
+"""What the names of many fixes begin with."""
 _VARIES = re.compile(r"""'[^']*'|"[^"]*"|\d+""")
 
 
@@ -40,6 +46,52 @@ class Group:
     count: int
     answer: str
     event: int | None
+
+
+@dataclass
+class Evidence:
+    """A fix at work: how often, and what it did in one event.
+
+    Attributes:
+        name: The fix.
+        changes: What it changes, by its own declaration.
+        why: Whom that breaks.
+        count: Events that it changed.
+        first: The answer and the event in which it first occurred.
+        seen: The answer and the event that `shown` tells of, with the fewest fixes.
+        shown: Changes, brief.
+        more: Changes of that event that are not shown.
+        together: How many fixes changed that event.
+    """
+
+    name: str
+    changes: str
+    why: str
+    count: int = 0
+    first: str = ""
+    seen: str = ""
+    shown: list[Change] = field(default_factory=list)
+    more: int = 0
+    together: int = 1 << 30
+
+    def offer(self, where: str, fixes: Sequence[str], found: Sequence[Change]) -> None:
+        """Take one event, if it shows this fix better than what is there."""
+        self.first = self.first or where
+        if len(fixes) >= self.together:
+            return
+        self.together = len(fixes)
+        self.seen = where
+        # Its own changes, as far as its name tells which of several those are.
+        parts = (each for each in self.name.split("-") if each not in _GENERAL)
+        word = next(parts, self.name)
+        own = [each for each in found if word in each.place] or found
+        self.shown = [_shown(each) for each in own[:_CHANGES]]
+        self.more = len(found) - len(self.shown)
+
+
+def _shown(change: Change) -> Change:
+    old, new = (each and brief(each) for each in (change.old, change.new))
+    return Change(brief(change.place), old, new)
 
 
 @dataclass
@@ -96,7 +148,7 @@ def card_of(subject: str, verdicts: Sequence[Verdict]) -> Card:
     card = Card(brief(subject), rows=[_row(verdict) for verdict in verdicts])
     card.broken = _grouped((v.answer.name, each) for v in verdicts for each in v.broken)
     card.left = _grouped((v.answer.name, each) for v in verdicts for each in v.left)
-    card.fixes = ordered(found)
+    card.fixes = [found[name] for name in DECLARED if name in found]  # in their order
     notes = [(v.answer.name, each) for v in verdicts for each in v.notes]
     # What holds for many is printed once.
     names: dict[str, list[str]] = {}
@@ -134,14 +186,14 @@ def _collect(found: dict[str, Evidence], verdict: Verdict) -> None:
     answer, result = verdict.answer, verdict.result
     for pair in result.pairs if result else ():
         where = brief(f"{answer.name}, event {pair.n}")
-        differences = compared(pair.before, pair.after)
+        differences = _compared(pair.before, pair.after)
         for name in pair.fixes:
             if name not in verdict.head:
-                evidence(found, name).offer(where, pair.fixes, differences)
+                _evidence(found, name).offer(where, pair.fixes, differences)
     for name, count in (result.fixes if result else {}).items():
-        evidence(found, name).count += count
+        _evidence(found, name).count += count
     for name, change in verdict.head.items():
-        each = evidence(found, name)
+        each = _evidence(found, name)
         each.offer(brief(answer.name), [name], [change])
         each.count += name not in (result.fixes if result else {})
 
@@ -181,3 +233,18 @@ def _arrival(verdict: Verdict) -> str:
         return ""
     took = last - first
     return "at once" if took < _AT_ONCE_MS and took * 10 < first else "spread"
+
+
+def _evidence(found: dict[str, Evidence], name: str) -> Evidence:
+    """The evidence for the fix *name* in *found*, put there if need be."""
+    fix = DECLARED[name]
+    return found.setdefault(name, Evidence(name, fix.changes, fix.why))
+
+
+def _compared(before: bytes | None, after: Sequence[bytes]) -> list[Change]:
+    """The differences, without the provider's echo of the request."""
+    old = None if before is None else mask(text_of(before[:_BLOCK]))
+    try:
+        return changes(old, [mask(text_of(each[:_BLOCK])) for each in after])
+    except RecursionError:
+        return [Change("event", "nested too deeply to be compared", "…")]

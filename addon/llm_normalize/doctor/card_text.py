@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 from ..text.console import styled
 from ..text.printable import counted
-from .card import MOST, Card, Group, Row
-from .evidence import Evidence
+from .card import MOST, Card, Evidence, Group, Row
 from .verdict import CONFORMS, LEFT, NONE, REPAIRED
 
 _WIDTH = 80

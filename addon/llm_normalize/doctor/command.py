@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..routing.known_providers import PROVIDERS
 from ..text.console import say
-from ..text.loopback import is_loopback
+from ..text.network_address import is_loopback
 from ..text.printable import escaped
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ import certifi
 import h11
 
 from ..run.upstream_proxy import Upstream, UpstreamProxyError, upstream
-from ..text.authority import PORTS, address, netloc
+from ..text.network_address import PORTS, address, netloc
 
 _HEAD = 100 * 1024  # bytes
 _READ = 64 * 1024

@@ -15,14 +15,13 @@ from mitmproxy import http
 from .. import __version__
 from ..exchange.message.request_facts import secrets_of
 from ..routing.key_echo import SEARCHED, without
-from ..text.loopback import is_loopback
+from ..text.network_address import is_loopback
 from ..text.printable import brief
 from ..wire.content_encoding import CorruptBodyError, Decoder, decoder_for
 from ..wire.json_text import dumps
 from ..wire.sse import Event, EventParser
-from .answer import JSON_TYPE, PENDING_HEADER, Answer
 from .http_request import ConnectError, DisconnectedError, Response, posted
-from .probe_requests import Request
+from .probes import JSON_TYPE, PENDING_HEADER, Answer, Request
 
 LARGE = 2 * 1024 * 1024
 """Bytes of an answer that are read; what is asked for needs some kB."""

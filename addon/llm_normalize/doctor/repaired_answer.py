@@ -9,6 +9,7 @@ from typing import Any, Self
 from mitmproxy import connection, flow, http
 
 from ..exchange.answer_lifecycle import Answers
+from ..exchange.source.translation import TranslationMemory
 from ..exchange.state.exchange import Exchange
 from ..exchange.state.settings import Settings
 from ..fixes import FIXES
@@ -16,7 +17,7 @@ from ..records.pair_rows import Row
 from ..records.snapshot import KEY
 from ..records.statistics import Stats
 from ..wire.json_text import dumps
-from .answer import PENDING_HEADER, Answer
+from .probes import PENDING_HEADER, Answer
 
 PENDING = "answer-pending"
 CONTENT_TYPE = "content-type-wrong"
@@ -62,9 +63,9 @@ def repaired(answer: Answer) -> Repaired:
     made = _flow(answer)
     exchange, response = Exchange(made), made.response
     assert response is not None
-    answers = Answers(Stats())
+    answers = Answers(Stats(), lambda _: _SETTINGS, TranslationMemory())
     with _Warnings() as warnings:
-        answers.begin(exchange, _SETTINGS)
+        answers.begin(exchange)
         rewriter = exchange.running.rewriter if exchange.running else None
         out: bytes | None = None
         if rewriter is not None:
@@ -77,7 +78,7 @@ def repaired(answer: Answer) -> Repaired:
             response.data.content = answer.data
         if answer.broke:
             made.error = flow.Error(answer.broke)
-            answers.broke(exchange, lambda: _SETTINGS)
+            answers.broke(exchange)
         else:
             waits = answers.end(exchange)
             if waits is not None:  # it is large

@@ -8,7 +8,7 @@ from typing import Any
 from .. import conformance
 from ..records.difference import Change
 from ..text.html_text import is_page
-from .answer import JSON_TYPE, STREAM_TYPE, Answer
+from .probes import JSON_TYPE, STREAM_TYPE, Answer
 from .repaired_answer import CONTENT_TYPE, PENDING, Repaired, repaired
 
 CONFORMS = "conforms"

@@ -9,7 +9,8 @@ from http import HTTPStatus
 from mitmproxy import http
 
 from ..chat.chunks.growing_text import ProvedGrowth
-from ..mitm.disconnect import client_left, gateway_status
+from ..mitm.client_stream import ClientStream
+from ..mitm.connection_errors import client_left, gateway_status
 from ..mitm.second_request import is_gone
 from ..records.record_line import Entry, TextPair
 from ..records.statistics import Stats
@@ -19,9 +20,10 @@ from . import outage
 from .delivery.answer_streams import AnswerStreams
 from .delivery.buffered_answer import Figures, is_slow, repair
 from .delivery.stream_or_buffer import AnswerPath, path_of
+from .message.request_facts import place_of
 from .request.adapted_request import Adapted, adapt
 from .request.native_answer import TOOL_ID, AnswerIds, restore_ids
-from .source.chat_retry import AskedRetry, ChatRetry, take
+from .source.chat_retry import ChatRetry, ask_untranslated, client_for_retry, take
 from .source.replacements import Replacements
 from .source.retry import Retry
 from .source.second_answer import SecondAnswer, pass_on
@@ -42,53 +44,61 @@ class Answers:
 
     Args:
         stats: Counts each answer at its end.
+        settings: Returns the settings in force for an answer.
+        translations: Which requests are sent again as chat, or untranslated.
 
     Attributes:
         streams: Begins those that are repaired as they arrive.
     """
 
-    def __init__(self, stats: Stats) -> None:
+    def __init__(
+        self,
+        stats: Stats,
+        settings: Callable[[Exchange], Settings],
+        translations: TranslationMemory,
+    ) -> None:
         self._stats = stats
+        self._settings = settings
+        self._translations = translations
         self._replacements = Replacements()
         self._proved = ProvedGrowth()
         self._ids = AnswerIds()
         self._aside = asyncio.Semaphore(_THREADS)
         self.streams = AnswerStreams()
 
-    def adapt(self, exchange: Exchange, settings: Settings) -> None:
-        """Change a request, which is sent right after this, to what is accepted.
-
-        Args:
-            exchange: The exchange.
-            settings: What counts for it.
-        """
-        native = exchange.native
+    def adapt(self, exchange: Exchange) -> None:
+        """Change a request, which is sent right after this, to what is accepted."""
+        native, settings = exchange.native, self._settings(exchange)
         if native and not settings.observe and TOOL_ID not in settings.skipped:
             # Its provider knows the calls by the names that it gave them.
             exchange.adapted = restore_ids(exchange.flow, native, exchange.adapted)
         made, found = exchange.adapted, None
         if made is None or not exchange.is_workers_ai:  # else it has another form now
-            found = adapt(
-                exchange.flow,
-                settings.adaptations,
-                self._replacements.learned,
-                exchange.learner,
-                observe=settings.observe,
-                sent_as=exchange.sent_as,
-            )
+            try:
+                found = adapt(
+                    exchange.flow,
+                    settings.adaptations,
+                    self._replacements.learned,
+                    exchange.learner,
+                    observe=settings.observe,
+                    sent_as=exchange.sent_as,
+                )
+            except Exception:
+                host = brief(place_of(exchange.flow.request))
+                logger.exception("normalize: a request to %s passes as it is", host)
         if made is not None and found is not None:
             found = Adapted(made.original, [*made.edits, *found.edits])
         exchange.adapted = found or made
         exchange.is_expected = exchange.is_asked
 
-    def begin(self, exchange: Exchange, settings: Settings) -> None:
+    def begin(self, exchange: Exchange) -> None:
         """Decide the path of an answer whose headers have arrived, and begin it.
 
         The headers are sent right after this.
         """
         response = exchange.flow.response
         assert response is not None
-        running = self._new(exchange, settings)
+        running = self._new(exchange)
         path = path_of(exchange, running)
         if path is AnswerPath.STREAMED:
             self.streams.begin(running)
@@ -97,8 +107,9 @@ class Answers:
         else:
             running.pending = path is AnswerPath.FETCHED or exchange.has_begun
 
-    def _new(self, exchange: Exchange, settings: Settings) -> RunningAnswer:
-        running = exchange.running = exchange.new_answer(settings)
+    def _new(self, exchange: Exchange) -> RunningAnswer:
+        settings = self._settings(exchange)
+        running = exchange.running = exchange.new_answer(settings, self._stats)
         running.know(self._proved, exchange.client)
         if running.native is not None:
             running.native.know(self._ids, exchange.client)
@@ -109,31 +120,24 @@ class Answers:
             running.memory = self._replacements.learned.answers
         return running
 
-    def put_in_events(
-        self, exchange: Exchange, response: http.Response, settings: Settings
-    ) -> None:
+    def put_in_events(self, exchange: Exchange, response: http.Response) -> None:
         """Let an error of the proxy's own be what follows headers that have been sent.
 
         Args:
             exchange: The exchange, whose provider has not answered.
             response: The error, whose body changes.
-            settings: What counts for it.
         """
         plain = decoder_for("")
         assert plain is not None
-        rewriter = exchange.new_answer(settings).stream_through(plain)
+        running = exchange.new_answer(self._settings(exchange), self._stats)
+        rewriter = running.stream_through(plain)
         parts = [*rewriter.read(response.raw_content or b""), *rewriter.read(b"")]
         response.data.content = b"".join(parts)
         response.status_code = HTTPStatus.OK  # as it has been sent
         # Its record is that of an answer that never arrived.
         exchange.is_expected = True
 
-    def retry_as_chat(
-        self,
-        exchange: Exchange,
-        translations: TranslationMemory,
-        settings: Callable[[], Settings],
-    ) -> Awaitable[None] | None:
+    def retry_as_chat(self, exchange: Exchange) -> Awaitable[None] | None:
         """Return an awaitable that sends the request as chat, or in another form, or None.
 
         As chat, if the provider does not serve its path. Await it before the headers are
@@ -141,38 +145,26 @@ class Answers:
 
         Args:
             exchange: The exchange, whose answer's headers have arrived.
-            translations: Decides whether to retry, and remembers what worked.
-            settings: Returns the settings in force for the answer.
         """
-        found = ChatRetry.of(exchange, self.streams, translations)
-        if found is None:
-            return None
-        return self._retry_as_chat(exchange, found, settings)
+        found = ChatRetry.of(exchange, self.streams, self._translations)
+        return None if found is None else self._retry_as_chat(exchange, found)
 
-    async def _retry_as_chat(
-        self, exchange: Exchange, chat: ChatRetry, settings: Callable[[], Settings]
-    ) -> None:
+    async def _retry_as_chat(self, exchange: Exchange, chat: ChatRetry) -> None:
         if not await chat.translate():
             replaced = None if exchange.instead else self.replace_answer(exchange)
             if replaced is not None:
                 await replaced
             return
-        counts = settings()
-        self.adapt(exchange, counts)
-        running = self._new(exchange, counts)
-        second = SecondAnswer(exchange, running, chat.client, self.streams, self._stats)
+        self.adapt(exchange)
+        running = self._new(exchange)
+        second = SecondAnswer(exchange, running, chat.client, self.streams)
         await second.replace_first(
             lambda *_: partial(
                 chat.retry, running=running, find_retry=self._replacements.find
             )
         )
 
-    def retry_as_asked(
-        self,
-        exchange: Exchange,
-        translations: TranslationMemory,
-        settings: Callable[[], Settings],
-    ) -> Awaitable[bool] | None:
+    def retry_as_asked(self, exchange: Exchange) -> Awaitable[bool] | None:
         """Return an awaitable that sends a request untranslated, or None.
 
         It is for one that was translated from memory, and is refused for its path. Await it
@@ -180,32 +172,28 @@ class Answers:
 
         Args:
             exchange: The exchange, whose answer's headers have arrived.
-            translations: Decides whether to retry, and forgets.
-            settings: Returns the settings in force for the answer.
         """
-        found = AskedRetry.of(exchange, self.streams, translations)
-        if found is None:
-            return None
-        return self._retry_as_asked(exchange, found, settings)
+        is_doubtful = self._translations.is_doubtful(exchange)
+        client = client_for_retry(exchange, self.streams) if is_doubtful else None
+        return None if client is None else self._retry_as_asked(exchange, client)
 
-    async def _retry_as_asked(
-        self, exchange: Exchange, asked: AskedRetry, settings: Callable[[], Settings]
-    ) -> bool:
+    async def _retry_as_asked(self, exchange: Exchange, client: ClientStream) -> bool:
         def adapt() -> None:
             if exchange.native is not None:
-                self.adapt(exchange, settings())
+                self.adapt(exchange)
 
-        reply = await asked.send(adapt)
+        if await self.streams.first_body(client) is None:
+            return False
+        self._translations.forget(exchange)
+        reply = await ask_untranslated(exchange, adapt)
         if reply is None:
             return False
         if exchange.native is None:  # a summary of Responses, say, which nobody reads
-            pass_on(exchange.flow, asked.client, reply)
+            pass_on(exchange.flow, client, reply)
             return True
-        running = self._new(exchange, settings())
+        running = self._new(exchange)
         find = self._replacements.find
-        second = SecondAnswer(
-            exchange, running, asked.client, self.streams, self._stats
-        )
+        second = SecondAnswer(exchange, running, client, self.streams)
         await second.replace_first(
             lambda *_: lambda _: take(exchange, running, reply, find)
         )
@@ -217,7 +205,7 @@ class Answers:
         Await it before the headers are sent; the client then gets the replacement's
         headers.
         """
-        found = SecondAnswer.of(exchange, self.streams, self._stats)
+        found = SecondAnswer.of(exchange, self.streams)
         return (
             found.replace_first(self._replacements.find) if found is not None else None
         )
@@ -244,7 +232,7 @@ class Answers:
                 return self._replace_and_repair(exchange, running, retry)
         exchange.running = None
         figures = repair(exchange, running)
-        running.complete(self._stats, response.status_code, figures)
+        running.complete(response.status_code, figures)
         return None
 
     async def _replace_and_repair(
@@ -256,7 +244,7 @@ class Answers:
         assert response is not None
         try:
             if retry is not None and not await retry(flow):
-                running.close_without_client(self._stats)
+                running.close_without_client()
                 return
             running.received_status = response.status_code
             if is_slow(response):
@@ -264,12 +252,12 @@ class Answers:
                 if is_gone(flow) and not running.is_over:
                     events, received, _ = figures
                     none = events, received, 0
-                    running.store(running.write(self._stats, None, "client-left", none))
+                    running.store(running.write(None, "client-left", none))
                     return
             else:
                 figures = repair(exchange, running)
             if not running.is_over:  # else it has its record
-                running.complete(self._stats, response.status_code, figures)
+                running.complete(response.status_code, figures)
         finally:
             exchange.running = None
             running.on_end()
@@ -293,33 +281,27 @@ class Answers:
                 write(entry)
         return figures
 
-    def broke(
-        self,
-        exchange: Exchange,
-        settings: Callable[[], Settings],
-        status: int | None = None,
-    ) -> None:
+    def broke(self, exchange: Exchange, status: int | None = None) -> None:
         """Close the record of an answer that broke off, or did not begin.
 
         Args:
             exchange: The exchange, whose flow has an error.
-            settings: Returns what would have counted for an answer that did not begin.
             status: The status of what the client got instead, if not mitmproxy's.
         """
         flow, running = exchange.flow, exchange.running
         before_reload = handed_over(flow.response and flow.response.stream)
         exchange.running = None
         if running is not None:
-            running.broke(self._stats, status)
+            running.broke(status)
         elif before_reload is not None:
             before_reload.on_break(flow)
         elif exchange.is_expected:
-            running = exchange.new_answer(settings())
+            running = exchange.new_answer(self._settings(exchange), self._stats)
             if status is None and client_left(flow):
                 running.why = "the client left before an answer"
             else:
                 running.why = outage.reason(flow)
-            running.close(self._stats, status or gateway_status(flow), "error")
+            running.close(status or gateway_status(flow), "error")
 
     def hand_over(
         self, exchanges: Iterable[Exchange], idle: Callable[[], None]
@@ -346,7 +328,7 @@ class Answers:
         for running in open_ones:
             running.on_end = ended
             if not running.pending:
-                running.end_without_hooks(self._stats)
+                running.end_without_hooks()
         if not open_ones:
             idle()
 
@@ -364,7 +346,7 @@ class Answers:
             return
         try:
             # Nothing that a thread has repaired by now will be sent.
-            (running.before_repair or running).abandon(self._stats, why)
+            (running.before_repair or running).abandon(why)
         except Exception:  # the others have theirs
             host = brief(running.record.host)
             logger.exception("normalize: %s: an answer has no record", host)

@@ -10,8 +10,7 @@ from mitmproxy import http
 from mitmproxy.flow import Error
 
 from ..mitm.client_stream import ClientStream
-from ..mitm.disconnect import gateway_status
-from ..mitm.failure_reason import failing, reason_of
+from ..mitm.connection_errors import failing, gateway_status, reason_of
 from ..routing.gate import refusal
 from ..routing.own_address import LOOP
 from ..routing.routes import is_reverse
@@ -86,7 +85,7 @@ def end(
         response: What its client gets, unless something has been sent already.
         close_record: Called with the status that was sent; None if it is mitmproxy's.
         send_rest: Sends what waits in an answer that has begun, if anything does.
-        is_early: Whether headers alone have been sent: see `early_headers`.
+        is_early: Whether headers alone have been sent: see `pacing`.
 
     Returns:
         What has to be awaited in the hook.

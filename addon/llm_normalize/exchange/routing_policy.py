@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from mitmproxy import connection, ctx, http, tls
 
 from ..mitm import certificate_proof
-from ..mitm.asked_host import asked_host, forget_hosts, knows_hosts
+from ..mitm.reverse_proxy import asked_host, forget_hosts, knows_hosts
 from ..mitm.saved_flows import unguard_flows
 from ..request.refusals.gone_models import STATUSES as GONE
 from ..request.refusals.gone_models import GoneModels, is_model_gone
@@ -31,17 +31,15 @@ from ..routing.gate import (
 )
 from ..routing.hosts import Hosts
 from ..routing.key_echo import LogFilter
-from ..routing.key_headers import without_credentials
-from ..routing.key_on_request import GuardedKey
+from ..routing.key_headers import GuardedKey, without_credentials
 from ..routing.keys import Keys, Secret
 from ..routing.model_names import MAPPED, Models, model_in
 from ..routing.own_address import is_address, is_here
 from ..routing.routes import Routed, Routes, Target, is_reverse
 from ..text.printable import brief
 from ..wire.content_encoding import LargeBodyError
-from ..wire.header import header_in
-from .message.message_body import content_of, put_content, request_body
-from .message.request_facts import named_host, place_of, quoted
+from .message.message_body import content_of, plain_body, put_content, request_body
+from .message.request_facts import place_of, places_of, quoted
 from .request.adapted_request import Adapted
 from .source.translation import TranslationMemory, put_in_protocol
 from .source.workers_ai_run import translate
@@ -74,7 +72,7 @@ class Routing:
     keys: Keys = field(default_factory=Keys)
     gate: Secret | None = None
     origins: frozenset[str] = frozenset()
-    hosts: Hosts = field(default_factory=lambda: Hosts([]))
+    hosts: Hosts = field(default_factory=Hosts)
     translations: TranslationMemory = field(default_factory=TranslationMemory)
     gone: GoneModels = field(default_factory=GoneModels)
     _log_filter: LogFilter = field(init=False)
@@ -105,19 +103,14 @@ class Routing:
 
     # -- before a request ------------------------------------------------------------
 
-    def is_routed(self, host: str | None, port: int | None) -> bool:
-        """Tell whether requests to *host* go somewhere else."""
-        return self.routes.has(host, port)
-
     def connect(self, flow: http.HTTPFlow) -> None:
         """Do not connect to a host that has a route: requests go elsewhere.
 
         mitmproxy connects early unless there is an answer to CONNECT
         (mitmproxy/proxy/layers/http/__init__.py, `handle_connect_regular`).
         """
-        if flow.response is None and self.is_routed(
-            flow.request.host, flow.request.port
-        ):
+        place = flow.request.host, flow.request.port
+        if flow.response is None and self.routes.has(*place):
             flow.response = http.Response.make(200)
             flow.response.headers.clear()
 
@@ -125,7 +118,7 @@ class Routing:
         """Tell whether a client wants TLS with a host that has a route."""
         server = data.context.server
         host, port, *_ = server.address or ("", None)
-        if not self.is_routed(data.client_hello.sni or host, port):
+        if not self.routes.has(data.client_hello.sni or host, port):
             return False
         setattr(data.context.client, _OPENED, True)
         if not server.connected:
@@ -163,7 +156,7 @@ class Routing:
         request = flow.request
         target = self._target(request)
         by_model = bool(self.routes.routes) and any(
-            self.routes.by_model(*place) for place in _places(request)
+            self.routes.by_model(*place) for place in places_of(request)
         )
         if target is None:
             self._keep_scheme(flow)
@@ -216,7 +209,10 @@ class Routing:
         if is_upgrade(request) and (
             is_routed
             or self.gate
-            or _may_answer(flow)
+            or (
+                is_reverse(flow.client_conn.proxy_mode)
+                and ctx.options.normalize_mode == "repair"
+            )
             or self.translations.refuses_upgrade(exchange)
         ):
             return upgrade_refused()
@@ -228,7 +224,7 @@ class Routing:
         """Return where *request* is routed; None if it goes where its client sent it."""
         if not self.routes.routes:
             return None
-        found = (self.routes.target(*place, *models) for place in _places(request))
+        found = (self.routes.target(*place, *models) for place in places_of(request))
         return next(filter(None, found), None)
 
     def _send_by_model(self, exchange: Exchange, content: bytes) -> None:
@@ -256,7 +252,7 @@ class Routing:
 
     def _names(self, request: http.Request) -> list[tuple[str, str]]:
         """Return the models that routes for the host of *request* name."""
-        places = _places(request)
+        places = places_of(request)
         return [name for place in places for name in self.routes.names(*place)]
 
     def _origin(self, flow: http.HTTPFlow) -> str | None:
@@ -272,7 +268,7 @@ class Routing:
         is_idle = self._is_idle and is_asked(flow.request)
         try:
             is_answered = self.translations.put_in_chat(exchange)
-            if not is_answered and (not is_idle or _is_prepared(exchange)):
+            if not is_answered and (not is_idle or exchange.is_prepared):
                 self._send(exchange)
         except Exception as error:  # noqa: BLE001 - a bug lets no request out half done
             logger.error(  # noqa: TRY400 - its words may be the request's
@@ -292,15 +288,11 @@ class Routing:
         exchange.wants_models = (
             is_list(request) or is_model(request)
         ) and self._changes_list(exchange)
-        goes_to_workers_ai = (
-            exchange.route is not None and exchange.route.target.is_workers_ai
-        )
-        is_other = exchange.endpoint is not None
-        is_read = is_other or (
-            (self.models.names or goes_to_workers_ai or waits) and is_asked(request)
+        is_read = exchange.endpoint is not None or (
+            (self.models.names or exchange.is_workers_ai or waits) and is_asked(request)
         )
         try:
-            content = content_of(request) if is_read else _plain(request)
+            content = content_of(request) if is_read else plain_body(request)
             if waits:
                 self._send_by_model(exchange, content)
         except ValueError as error:
@@ -509,39 +501,6 @@ class Routing:
         self._log_filter.logger.removeFilter(self._log_filter)
 
 
-def _places(request: http.Request) -> list[tuple[str, int]]:
-    """Return the host names that a route may list for *request*, each with its port."""
-    return [(host, request.port) for host in (request.host, named_host(request))]
-
-
 def _is_asked(exchange: Exchange) -> bool:
     """Tell whether a provider that serves only chat completions can answer a request."""
     return is_asked(exchange.flow.request) or exchange.endpoint is not None
-
-
-def _is_prepared(exchange: Exchange) -> bool:
-    """Tell whether handling the headers left work for the body.
-
-    Also if the options that asked for it have changed since.
-    """
-    return (
-        exchange.route is not None
-        or exchange.waits_for_model
-        or exchange.endpoint is not None
-        or exchange.translated is not None
-        or exchange.is_let_in
-    )
-
-
-def _may_answer(flow: http.HTTPFlow) -> bool:
-    """Tell whether the proxy may answer for a host without a route."""
-    return (
-        is_reverse(flow.client_conn.proxy_mode)
-        and ctx.options.normalize_mode == "repair"
-    )
-
-
-def _plain(request: http.Request) -> bytes:
-    """Return the body of *request* if it is not encoded."""
-    is_encoded = bool(header_in(request.headers.fields, b"content-encoding"))
-    return b"" if is_encoded else request.raw_content or b""

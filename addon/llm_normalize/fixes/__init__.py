@@ -1,5 +1,6 @@
 """All fixes, in the order in which they act on an event.
 
+A module has the fixes of one field, such as `role`, or of one subject, such as `lines`.
 This is the only place that justifies the order; a fix knows nothing of the others.
 
 1. Framing comes first: an event that is not framed as data cannot be read. Data loses the
@@ -9,7 +10,8 @@ This is the only place that justifies the order; a fix knows nothing of the othe
    plain words, else a bare newline.
 2. Shape: choices with an index and a delta, which all later fixes expect, and no error
    among them. A message is recorded, to be compared with the next one, before it becomes
-   chunks. Usage is moved to the top level before a chunk without choices is judged.
+   chunks. Usage is moved to the top level, and its counts are read, before a chunk
+   without choices is judged.
 3. The envelope, after irrelevant chunks have been dropped: the values of the first chunk
    apply to all. A time is converted before it counts as missing.
 4. Deltas: roles, then empty fields, because later fixes check whether a delta has
@@ -35,68 +37,74 @@ This is the only place that justifies the order; a fix knows nothing of the othe
    name.
 """
 
+from importlib import import_module
+
 from ..native_fixes import NATIVE_FIXES
-from ..repair.declaration import Declaration, declared
+from ..repair.declaration import Declaration, declared_in
 from ..repair.fix import Fix
 
+_MODULES = """
+answer_head lines data data_glued done error_events error_bodies choices choice delta
+message body_or_stream fields envelope role content cumulative reasoning logprobs
+annotations finish_word finish_place finish_of_calls tool_call tool_call_index
+tool_call_id tool_call_name tool_call_head tool_call_arguments function_call
+usage_figures usage_place think_as_text tool_call_as_text
+"""
 _ORDER = """
 # the answer itself
-framing.answer_pending framing.content_type_wrong
+answer-pending content-type-wrong
 # framing
-framing.bom_sent framing.line_end_cr framing.data_doubled framing.data_unescaped
-framing.data_name_missing framing.error_by_field_name framing.data_lines_several
-framing.data_space_missing framing.data_comment framing.data_glued
-framing.blank_line_escaped framing.error_by_event_name framing.data_null
-framing.field_not_data framing.comment_sent framing.done_misspelled
-framing.blank_line_missing framing.error_as_words framing.data_unreadable
+bom-sent line-end-cr data-doubled data-unescaped data-name-missing error-by-field-name
+data-lines-several data-space-missing data-comment data-glued blank-line-escaped
+error-by-event-name data-null field-not-data comment-sent done-misspelled
+blank-line-missing error-as-words data-unreadable
 # shape
-shape.choices_enveloped shape.choices_flat shape.choices_missing shape.delta_list
-shape.element_null errors.error_with_choices shape.choice_split
-shape.choice_index_missing shape.choice_text shape.message_in_stream
-shape.body_in_stream shape.message_missing shape.delta_missing usage.usage_in_choice
-usage.usage_elsewhere usage.usage_empty shape.choices_empty
+choices-enveloped choices-flat choices-missing delta-list element-null
+error-with-choices choice-split choice-index-missing choice-text message-in-stream
+body-in-stream message-missing delta-missing usage-in-choice usage-elsewhere
+usage-mistyped usage-empty choices-empty
 # envelope
-envelope.id_missing envelope.object_wrong envelope.created_not_seconds
-envelope.created_missing envelope.model_mapped envelope.model_missing
-envelope.envelope_changing envelope.service_tier_unknown
-envelope.system_fingerprint_not_text
+id-missing object-wrong created-not-seconds created-missing model-mapped model-missing
+envelope-changing service-tier-unknown system-fingerprint-not-text
 # deltas and messages
-delta.role_null delta.role_wrong delta.role_repeated delta.role_missing
-delta.field_hollow tool_calls.tool_call_custom_hollow tool_calls.tool_calls_null
-delta.content_parts delta.content_not_text delta.content_cumulative
-optional.think_as_text optional.tool_call_as_text delta.reasoning_renamed
-delta.reasoning_cumulative delta.reasoning_null
+role-null role-wrong role-repeated role-missing field-hollow tool-call-custom-hollow
+tool-calls-null content-parts content-not-text content-cumulative think-as-text
+tool-call-as-text reasoning-renamed reasoning-cumulative reasoning-null
 # one thing a chunk
-finish.finish_key_missing finish.finish_empty finish.finish_error finish.finish_synonym
-finish.finish_with_delta tool_calls.tool_call_flat tool_calls.tool_call_id_number
-tool_calls.tool_call_arguments_object tool_calls.function_call_doubled
-tool_calls.function_call_unasked delta.reasoning_with_content delta.content_with_calls
-tool_calls.tool_call_in_parts tool_calls.tool_call_index_missing
-tool_calls.tool_call_name_late tool_calls.tool_call_name_wrapped
-tool_calls.tool_call_index_wrong tool_calls.tool_call_id_repeated
-tool_calls.tool_call_repeated tool_calls.tool_call_head_repeated
-tool_calls.tool_call_arguments_blank tool_calls.tool_call_arguments_repeated
-delta.content_null tool_calls.tool_call_id_missing tool_calls.tool_call_head_incomplete
-tool_calls.tool_call_function_missing tool_calls.tool_call_whole
-tool_calls.function_call_repeated finish.finish_stop_with_calls
+finish-key-missing finish-empty finish-error finish-synonym finish-with-delta
+tool-call-flat tool-call-id-number tool-call-arguments-object function-call-doubled
+function-call-unasked reasoning-with-content content-with-calls tool-call-in-parts
+tool-call-index-missing tool-call-name-late tool-call-name-wrapped tool-call-index-wrong
+tool-call-id-repeated tool-call-repeated tool-call-head-repeated
+tool-call-arguments-blank tool-call-arguments-repeated content-null tool-call-id-missing
+tool-call-head-incomplete tool-call-function-missing tool-call-whole
+function-call-repeated finish-stop-with-calls
 # usage
-usage.usage_mistyped usage.usage_partial usage.usage_figure_null
-delta.logprobs_incomplete delta.annotation_foreign
+usage-partial usage-figure-null logprobs-incomplete annotation-foreign
 # what a repair leaves behind
-shape.field_null shape.field_unknown delta.content_missing shape.event_empty
+field-null field-unknown content-missing event-empty
 # by the machine
-errors.event_lost shape.choice_after_finish finish.finish_early finish.finish_repeated
-finish.finish_missing finish.finish_without_call finish.finish_call_cut
-tool_calls.tool_call_arguments_missing usage.usage_every_chunk usage.usage_with_choices
-usage.usage_unasked usage.usage_early usage.usage_repeated framing.done_missing
-framing.done_repeated
+event-lost choice-after-finish finish-early finish-repeated finish-missing
+finish-without-call finish-call-cut tool-call-arguments-missing usage-every-chunk
+usage-with-choices usage-unasked usage-early usage-repeated done-missing done-repeated
 # bodies and errors
-shape.stream_in_body usage.usage_missing errors.error_status errors.error_unwrapped
-errors.error_fields errors.context_overflow_unnamed
+stream-in-body usage-missing error-status error-unwrapped error-fields
+context-overflow-unnamed
 """
-"""A line that begins with # names a group; the words are modules."""
+"""A line that begins with # names a group."""
 
-EVERY_FIX: tuple[type[Fix], ...] = declared(__name__, _ORDER)
+_BY_NAME = {
+    fix.name: fix
+    for module in _MODULES.split()
+    for fix in declared_in(import_module(f".{module}", __name__))
+}
+
+EVERY_FIX: tuple[type[Fix], ...] = tuple(
+    _BY_NAME[name]
+    for line in _ORDER.splitlines()
+    if not line.startswith("#")
+    for name in line.split()
+)
 
 FIXES = tuple(fix for fix in EVERY_FIX if not fix.optional)
 """The fixes that are on unless `normalize_skip` names them."""

@@ -24,19 +24,18 @@ from mitmproxy import ctx, exceptions, http, tls
 from mitmproxy.proxy import mode_specs
 
 from .. import __version__
-from ..mitm.asked_host import asked_place
 from ..mitm.flow_list import leave_out, web_page
 from ..mitm.proxy_server import ca_certificate, is_from_proxy
+from ..mitm.reverse_proxy import asked_place
 from ..records.statistics import Stats, is_error
-from ..routing.gate import is_asked, is_list, refusal
-from ..routing.gate_token import is_let_in
+from ..routing.gate import is_asked, is_let_in, is_list, refusal
 from ..routing.hosts import Hosts
 from ..routing.keys import Secret
 from ..routing.own_address import LOOP, leads_to
 from ..routing.pace import Queues
 from ..routing.routes import Routes, is_reverse, shown
-from ..text.authority import PORTS, address
-from . import PREFIX, ca_bundle, client_pages, metrics, pac, rendering
+from ..text.network_address import PORTS, address
+from . import PREFIX, ca_bundle, markdown_pages, metrics, pac, rendering
 from .own_host import is_foreign, is_local, is_own_port, names_proxy
 from .probe import HOST, PATTERN, Probe, serves
 from .rendering import Fix, Visit
@@ -74,7 +73,7 @@ class Home:
     """
 
     def __init__(self, stats: Stats, queues: Queues, fixes: Sequence[Fix]) -> None:
-        self.hosts = Hosts([])
+        self.hosts = Hosts()
         self.routes = Routes()
         self.gate: Secret | None = None
         self.log: Callable[[], Path] | None = None
@@ -236,8 +235,8 @@ class Home:
         if path.startswith("/docs/"):
             slug = path.removeprefix("/docs/")
             return rendering.document(visit, slug, is_html=is_html)
-        folder = str(_confdir()) if visit.is_local else client_pages.CONFDIR
-        pages = [] if visit.upstream else client_pages.read(visit.address, folder)
+        folder = str(_confdir()) if visit.is_local else markdown_pages.CONFDIR
+        pages = [] if visit.upstream else markdown_pages.clients(visit.address, folder)
         if path == "/":
             show = rendering.html if is_html else rendering.text
             return show(visit, self._facts(), pages)

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from mitmproxy import http
 
-from ..mitm.asked_host import asked_host
+from ..mitm.reverse_proxy import asked_host
 from ..routing.own_address import is_cross_site
 from ..routing.routes import is_reverse
-from ..text.loopback import is_loopback
+from ..text.network_address import is_loopback
 
 _FORWARDED = re.compile(
     r"forwarded|via|x-forwarded-.+|x-real-ip|.+-client-ip|.+-connecting-ip"

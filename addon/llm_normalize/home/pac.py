@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable
 
 from ..routing.hosts import HostPattern
-from ..text.authority import address
+from ..text.network_address import address
 
 TYPE = "application/x-ns-proxy-autoconfig"
 

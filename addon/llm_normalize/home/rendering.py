@@ -11,9 +11,9 @@ import jinja2
 
 from ..routing.known_providers import base_of
 from ..text.command_line import command_line, is_at_hand
-from . import PREFIX, documents, trust_advice
-from .client_pages import Client
+from . import PREFIX, markdown_pages, trust_advice
 from .markdown import blocks, spans
+from .markdown_pages import Client
 from .status import Facts
 from .trust_advice import Advice
 
@@ -100,7 +100,7 @@ def html(visit: Visit, facts: Facts, clients: Sequence[Client]) -> str:
         visit,
         facts=facts,
         clients=_ordered(visit, clients),
-        documents=documents.read(),
+        documents=markdown_pages.documents(),
         report=command_line("report", facts.log, "-o", "report.html") if log else "",
         base_url=trust_advice.setting({"OPENAI_BASE_URL": visit.base_url}),
     )
@@ -119,7 +119,7 @@ def client(visit: Visit, chosen: Client, clients: Sequence[Client]) -> str:
 
 def document(visit: Visit, slug: str, *, is_html: bool) -> str | None:
     """The page of a document; None if there is none of that name."""
-    every = {each.slug: each for each in documents.read()}
+    every = {each.slug: each for each in markdown_pages.documents()}
     chosen = every.get(slug)
     if chosen is None or not is_html:
         return None if chosen is None else chosen.text

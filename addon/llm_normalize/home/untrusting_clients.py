@@ -7,7 +7,7 @@ from pathlib import Path
 from mitmproxy import connection, tls
 
 from ..routing.routes import is_reverse
-from ..text.authority import address
+from ..text.network_address import address
 from ..text.printable import brief
 from . import trust_advice
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..wire.event_boundary import EVENT
-from ..wire.json_text import Json, dumps, loads
+from ..wire.json_text import Json, as_list, as_object, dumps, objects_in, value_in
 from ..wire.sse import Event, EventParser
 
 type _Object = dict[str, Any]
@@ -65,9 +65,9 @@ class NativeContents:
         elif kind == "error":
             self.errors.append(value)
         elif kind == "content_block_start":
-            self._begin(value.get("index"), _object(value.get("content_block")))
+            self._begin(value.get("index"), as_object(value.get("content_block")))
         elif kind == "message_delta":
-            self._end(value | _object(value.get("delta")))
+            self._end(value | as_object(value.get("delta")))
         elif isinstance(item, dict):
             self._begin(value.get("output_index"), item)
         elif kind.endswith("delta"):
@@ -87,25 +87,25 @@ class NativeContents:
 
     def _add(self, value: _Object) -> None:
         delta = value.get("delta")
-        text = delta if isinstance(delta, str) else _said(_object(delta))
+        text = delta if isinstance(delta, str) else _said(as_object(delta))
         place = value.get("output_index", value.get("index"))
         self.parts.setdefault(_place(place), Part("text")).add(text)
 
     def _whole(self, answer: _Object) -> None:
         self.head |= answer
         said = answer.get("content") or answer.get("output")
-        for place, block in enumerate(said if isinstance(said, list) else []):
-            self._begin(place, _object(block))
+        for place, block in enumerate(as_list(said)):
+            self._begin(place, as_object(block))
         self._end(answer)
 
     def _end(self, answer: _Object) -> None:
         reason = answer.get("stop_reason") or answer.get("status")
         self.finish = str(reason or self.finish)
         # A message tells its prompt at the start, and the rest at the end.
-        self.usage = {**_object(self.usage), **_object(answer.get("usage"))} or None
+        self.usage = {**as_object(self.usage), **as_object(answer.get("usage"))} or None
         error = answer.get("error")
-        told = [_object(each).get("message") for each in self.errors]
-        if error and _object(error).get("message", 0) not in told:
+        told = [as_object(each).get("message") for each in self.errors]
+        if error and as_object(error).get("message", 0) not in told:
             self.errors.append(error)
 
 
@@ -118,7 +118,7 @@ def native_contents(data: bytes) -> NativeContents:
 
 
 def _values(data: bytes) -> Iterator[_Object]:
-    whole = _loaded(data)
+    whole = as_object(value_in(data))
     if whole:
         yield whole
         return
@@ -126,14 +126,7 @@ def _values(data: bytes) -> Iterator[_Object]:
     parser.budget_left = _MOST
     for item in [*parser.feed(data), *parser.end()]:
         if isinstance(item, Event):
-            yield _loaded(item.data or b"")
-
-
-def _loaded(data: bytes) -> _Object:
-    try:
-        return _object(loads(data))
-    except (ValueError, RecursionError):
-        return {}
+            yield as_object(value_in(item.data or b""))
 
 
 def _said(block: _Object) -> str:
@@ -146,17 +139,12 @@ def _said(block: _Object) -> str:
             given = block[key]
             return given if isinstance(given, str) else dumps(given).decode()
     inner = block.get("content") or block.get("summary")
-    parts = inner if isinstance(inner, list) else []
-    return "".join(_said(each) for each in parts if isinstance(each, dict))
+    return "".join(map(_said, objects_in(inner)))
 
 
 def _place(given: Json) -> Json:
     """Return a place that may be a key."""
     return dumps(given) if isinstance(given, dict | list) else given
-
-
-def _object(value: Any) -> _Object:
-    return value if isinstance(value, dict) else {}
 
 
 def _first(value: _Object, *keys: str) -> _Object:

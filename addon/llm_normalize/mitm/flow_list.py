@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from mitmproxy import addonmanager, ctx, hooks, http
 
-from ..text.authority import address
+from ..text.network_address import address
 from ..text.printable import brief
 
 _BODIES = 3

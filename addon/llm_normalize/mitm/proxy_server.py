@@ -6,7 +6,7 @@ from typing import Any
 from mitmproxy import connection, ctx
 from mitmproxy.proxy import server
 
-from ..text.loopback import ip_of
+from ..text.network_address import ip_of
 
 _ADDRESSES = "llm_normalize_addresses"
 """Where a server has where it listens, once it does: to ask takes as long as to connect."""

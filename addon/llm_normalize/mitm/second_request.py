@@ -41,10 +41,9 @@ from mitmproxy.proxy.mode_specs import UpstreamMode
 
 from ..chat.endpoint import is_event_stream
 from ..chat.errors.errors import phrase
-from ..text.authority import address
+from ..text.network_address import address
 from .certificate_proof import has_proven, is_proven
-from .disconnect import client_left
-from .failure_reason import failing, reason_of
+from .connection_errors import client_left, failing, reason_of
 from .helpers import parse_size
 
 _CONNECT = 30  # seconds

@@ -4,6 +4,7 @@ They are declarations. The reader of the protocol (`protocols/PROTOCOL/native`) 
 under their names: what must follow what is one thing, and known in one place.
 """
 
+from ..repair.declaration import declared_in
 from . import framing
 from .messages import blocks, message
 from .native_fix import NativeFix
@@ -11,8 +12,5 @@ from .responses import calls, completed, events, items, response, text
 
 _MODULES = (framing, message, blocks, response, events, items, text, calls, completed)
 NATIVE_FIXES: tuple[type[NativeFix], ...] = tuple(
-    each
-    for module in _MODULES
-    for each in vars(module).values()
-    if isinstance(each, type) and each.__module__ == module.__name__
+    each for module in _MODULES for each in declared_in(module)
 )

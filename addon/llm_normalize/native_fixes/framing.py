@@ -16,10 +16,7 @@ class EventNameMissing(NativeFix):
     why = (
         "Anthropic's SDKs and pi dispatch by the name, and drop all events without one."
     )
-    providers = (
-        "gateways",
-        "cc-switch",
-    )
+    providers = ("gateways", "cc-switch")
     sources = (
         "https://github.com/earendil-works/pi/issues/4381",
         "https://github.com/openclaw/openclaw/pull/37617",
@@ -63,16 +60,10 @@ class DoneForeign(NativeFix):
     name = "done-foreign"
     changes = "`data: [DONE]` -> removed"
     why = "Clients try to decode it as an event, and raise behind a whole answer."
-    providers = (
-        "vLLM",
-        "TensorRT-LLM",
-        "gateways",
-    )
+    providers = ("vLLM", "TensorRT-LLM", "gateways")
     sources = ("https://github.com/praxis-proxy/ai/issues/935",)
     examples = (
-        MessagesExample(
-            "behind it", [start(), end(), STOP, _DONE], [start(), end(), STOP]
-        ),
+        MessagesExample.begun("behind it", [end(), STOP, _DONE], [end(), STOP]),
         MessagesExample.untouched("none", [start(), end(), STOP]),
     )
 
@@ -92,9 +83,7 @@ class AnswerNotStreamed(NativeFix):
     sources = ("https://platform.claude.com/docs/en/build-with-claude/streaming",)
     examples = (
         MessagesExample(
-            "a message",
-            [_WHOLE],
-            [start(), *_TEXT, end(usage=dict(FIGURES)), STOP],
+            "a message", [_WHOLE], [start(), *_TEXT, end(usage=dict(FIGURES)), STOP]
         ),
         MessagesExample.untouched("a stream", [start(), *_TEXT, end(), STOP]),
         MessagesExample.untouched("no answer", [b'{"heron": 1}']),

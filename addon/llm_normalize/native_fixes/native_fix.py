@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 from ..protocols.protocol import JsonObject
 from ..repair.declaration import Declaration
 from ..repair.engine.native_stream import written
+from .message_events import start
 
 type Events = Sequence[JsonObject | bytes]
 """Events of an example, in order: by their data, or raw bytes."""
@@ -63,6 +64,11 @@ class MessagesExample(NativeExample):
     """One of Anthropic's protocol."""
 
     protocol = "messages"
+
+    @classmethod
+    def begun(cls, name: str, before: Events, after: Events, **more: Any) -> Self:
+        """Return an example of what follows the start of a message."""
+        return cls(name, [start(), *before], [start(), *after], **more)
 
 
 class ResponsesExample(NativeExample):

@@ -139,6 +139,18 @@ def without(value: JsonObject, *keys: str) -> JsonObject:
     return {key: each for key, each in value.items() if key not in keys}
 
 
+def put(events: list[JsonObject], at: int, event: JsonObject) -> list[JsonObject]:
+    """Return events of which the one *at* a place is another."""
+    made = [*events]
+    made[at] = event
+    return made
+
+
+def changed(events: list[JsonObject], at: int, **more: Any) -> list[JsonObject]:
+    """Return events of which the one *at* a place says something else."""
+    return put(events, at, {**events[at], **more})
+
+
 WHOLE: list[JsonObject] = [*begin(), *text(), end(8, message("Hi"))]
 """A response that says `Hi`."""
 CALLED: list[JsonObject] = [*begin(), *calling(), end(6, call("{}"))]

@@ -4,10 +4,9 @@ import logging
 from collections.abc import Iterable
 
 from ..wire.event_boundary import DONE
-from ..wire.json_text import Json, dumps, loads, loads_leniently
+from ..wire.json_text import Json, as_object, dumps, loads, loads_leniently
 from ..wire.limits import MAX_EVENT
 from ..wire.sse import Comments, Event, EventParser, Gap, Item
-from .json_values import as_object
 from .protocol import AnswerTranslator, JsonObject, ServerEvent
 
 logger = logging.getLogger(__name__)

@@ -4,8 +4,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..wire.json_text import dumps, loads
-from .json_values import as_object, as_string
+from ..wire.json_text import as_object, as_string, dumps, loads
 from .protocol import JsonObject
 
 _MOST = 16 * 1024 * 1024

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from functools import cache, partial
 from typing import Any
 
-from .json_values import as_list, as_string, objects_in
+from ..wire.json_text import as_list, as_string, objects_in
 from .messages.native.message_reader import MessagesReader
 from .native_reader import NativeAsked, NativeReader
 from .protocol import JsonObject

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from .file_lock import lock
+from .private_file import lock
 
 # What is no file must neither be followed nor waited for.
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND

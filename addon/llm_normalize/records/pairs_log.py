@@ -123,7 +123,7 @@ class PairsLog:
                 self._failed += len(batch)
                 with contextlib.suppress(Exception):  # a log handler may be gone
                     logger.exception("pairs log: a batch failed")
-            self._taken += sum(weight for _, weight in batch)
+            self._taken += sum([weight for _, weight in batch])
             batch.clear()  # it has keys of requests, and the next one may be long in coming
         self._file.close()
 
@@ -137,21 +137,16 @@ class PairsLog:
         for start in range(0, len(batch), size):
             if start:
                 time.sleep(_BREATH_SECONDS)
-            lines += self._lines(batch[start : start + size])
+            for entry in batch[start : start + size]:
+                try:
+                    lines.append(line(entry))
+                except Exception:  # one bad entry must not cost its neighbours
+                    logger.exception("pairs log: an entry cannot be written")
+                    self._failed += 1
             if sum(map(len, lines)) > _MOST:
                 self._append(lines)
                 lines = []
         self._append(lines)
-
-    def _lines(self, bite: Sequence[Entry | TextPair]) -> list[bytes]:
-        lines = []
-        for entry in bite:
-            try:
-                lines.append(line(entry))
-            except Exception:  # one bad entry must not cost its neighbours
-                logger.exception("pairs log: an entry cannot be written")
-                self._failed += 1
-        return lines
 
     def _append(self, lines: list[bytes]) -> None:
         size = len(lines)

@@ -1,9 +1,11 @@
-"""Files that their owner alone may read, written as a whole or not at all."""
+"""Files that their owner alone may read, written as a whole or not at all, and a lock on one."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import sys
 from pathlib import Path
 
 
@@ -36,3 +38,28 @@ def sync(folder: Path) -> None:
             os.fsync(number)
         finally:
             os.close(number)
+
+
+if sys.platform == "win32":  # pragma: no cover
+    import msvcrt
+
+    def lock(number: int) -> None:
+        """Lock the file of that number, as below."""
+        try:
+            msvcrt.locking(number, msvcrt.LK_NBLCK, 1)
+        except OSError as error:
+            if error.errno in (errno.EACCES, errno.EDEADLK):
+                raise BlockingIOError(error.errno, error.strerror) from error
+            raise
+
+else:
+    import fcntl
+
+    def lock(number: int) -> None:
+        """Lock the file of that number, without waiting.
+
+        Raises:
+            BlockingIOError: Another one holds it.
+            OSError: There are no locks, as on some network file systems.
+        """
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,6 +1,6 @@
 """What every fix says of itself: for the documents, the commands, and who skips it."""
 
-from importlib import import_module
+from types import ModuleType
 from typing import Any, ClassVar
 
 
@@ -25,21 +25,7 @@ class Declaration:
     examples: ClassVar[tuple[Any, ...]]
 
 
-def declared(package: str, names: str) -> tuple[Any, ...]:
-    """Return the fixes that modules of a package declare, in their order.
-
-    Args:
-        package: The package.
-        names: The modules, as `folder.module`. A line that begins with # names a group.
-    """
-    return tuple(
-        _declared(package, module)
-        for line in names.splitlines()
-        if not line.startswith("#")
-        for module in line.split()
-    )
-
-
-def _declared(package: str, module: str) -> Any:
-    name = "".join(part.title() for part in module.partition(".")[2].split("_"))
-    return getattr(import_module(f".{module}", package), name)
+def declared_in(module: ModuleType) -> list[Any]:
+    """The declarations that a module makes, in their order."""
+    found = (each for each in vars(module).values() if isinstance(each, type))
+    return [each for each in found if each.__module__ == module.__name__]

@@ -3,9 +3,9 @@
 Each stream has its own instance of a fix, which knows what the request asked and what has
 been sent so far. Its class says by `handles` what it has to do with in chunks: there it
 is asked. A fix overrides what it needs of `event`, `unread`, `edit` (streams), `body` (a
-body) and `error` (an error body); the defaults do nothing. What is done to each delta and
-message alike is a `PartFix`, to each choice a `ChoiceFix`. The few that hold data are
-`HoldingFix`, and have more to say. Where it
+body) and `error` (an error body); the defaults do nothing. What is done to each delta is a
+`DeltaFix`, to each delta and message alike a `PartFix`, to each choice a `ChoiceFix`. The
+few that hold data are `HoldingFix`, and have more to say. Where it
 is the place of a chunk in the stream that is wrong, what is held, merged, dropped or added
 is decided in one place, the machine (`repair/machine/machine.py`), under the name of a fix
 that declares the quirk and may do nothing itself. What is
@@ -14,14 +14,14 @@ wrong with the fragments of calls is repaired in one place, too, in the same way
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 from ..chat.chunks.chunk import (
     Chunk,
     change_all,
     choices,
-    in_deltas,
+    deltas,
     in_messages,
 )
 from ..chat.state.stream_state import Asked, Seen
@@ -30,6 +30,7 @@ from ..wire.sse import Event, encode
 from .declaration import Declaration
 
 STREAM = Asked(stream=True)
+UNSTREAMED = Asked()
 
 type Wire = Sequence[Chunk | bytes]
 """Events of an example, in order: a chunk in OpenAI's framing, or raw bytes."""
@@ -84,9 +85,43 @@ class Example:
         return cls(name, [before], [after], asked=asked, ended=False)
 
     @classmethod
-    def of_body(cls, name: str, before: Chunk, after: Chunk) -> Self:
-        """Return an example of an answer that is one body."""
-        return cls(name, [before], [after], asked=Asked(), kind="body")
+    def of_body(
+        cls,
+        name: str,
+        before: Chunk | bytes,
+        after: Chunk,
+        *,
+        asked: Asked = STREAM,
+    ) -> Self:
+        """Return an example of an answer that is one body, and was to be one."""
+        unstreamed = replace(asked, stream=False)
+        return cls(name, [before], [after], asked=unstreamed, kind="body")
+
+    @classmethod
+    def of_delta(
+        cls, name: str, before: Chunk, after: Chunk, *, asked: Asked = STREAM
+    ) -> Self:
+        """Return an example of a delta."""
+        return cls.of_event(name, chunk(before), chunk(after), asked=asked)
+
+    @classmethod
+    def of_message(cls, name: str, before: Chunk, after: Chunk) -> Self:
+        """Return an example of a message in a body."""
+        return cls.of_body(name, completion(before), completion(after))
+
+    @classmethod
+    def of_fragment(
+        cls, name: str, before: Chunk, after: Chunk, *, asked: Asked = STREAM
+    ) -> Self:
+        """Return an example of a fragment of a call."""
+        return cls.of_event(name, calling(before), calling(after), asked=asked)
+
+    @classmethod
+    def of_call(
+        cls, name: str, before: Chunk, after: Chunk, *, asked: Asked = STREAM
+    ) -> Self:
+        """Return an example of a call in a body."""
+        return cls.of_body(name, called(before), called(after), asked=asked)
 
     @classmethod
     def of_error(
@@ -142,6 +177,18 @@ class Fix(Declaration):
         """
 
 
+class DeltaFix(Fix):
+    """A fix of each delta of a stream, by what its choice has sent."""
+
+    def delta(self, index: int, choice: Chunk, delta: Chunk) -> bool:
+        """Change the delta of a choice in place; tell whether anything changed."""
+        return False
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Repair the deltas."""
+        return sum([self.delta(*each) for each in deltas(chunk)]) > 0
+
+
 class PartFix(Fix):
     """A fix of each delta, or message, by itself."""
 
@@ -151,7 +198,7 @@ class PartFix(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Repair the deltas."""
-        return in_deltas(chunk, self.part)
+        return sum([self.part(delta) for _, _, delta in deltas(chunk)]) > 0
 
     def body(self, body: Chunk) -> bool:
         """Repair the messages."""
@@ -288,6 +335,16 @@ def calling(*fragments: Chunk) -> Chunk:
     return chunk({"tool_calls": list(fragments)})
 
 
+def called(*calls: Chunk, **more: Any) -> Chunk:
+    """Return a body with these tool *calls*."""
+    return completion({"role": "assistant", "tool_calls": list(calls)}, **more)
+
+
+def without(value: Chunk, *keys: str) -> Chunk:
+    """Return an object without some of its keys."""
+    return {key: each for key, each in value.items() if key not in keys}
+
+
 USAGE: Chunk = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
 DONE = b"data: [DONE]\n\n"
 HI: Chunk = {"role": "assistant", "content": "Hi"}
@@ -297,5 +354,11 @@ TEXT = chunk({**HI})
 """An opening that brings text."""
 WORD = chunk({"content": "Hi"})
 """What goes on with text."""
+MORE = chunk({"content": "!"})
 STOP = chunk({}, finish="stop")
+LENGTH = chunk({}, finish="length")
+TOOL_CALLS = chunk({}, finish="tool_calls")
+USAGE_CHUNK = chunk(None, usage=USAGE)
+"""The last one, where usage was asked for."""
+USAGE_ASKED = Asked(stream=True, usage=True)
 BODY = completion({**HI})

@@ -307,7 +307,7 @@ def _is_new(delta: Chunk, index: int, seen: Seen, *, may_note: bool) -> bool:
             continue
         is_new = True
         has_room = may_note and len(received) < MAX_TRACKED and len(key) <= LONG
-        if has_room and not is_hollow(value):
+        if has_room and (value.__class__ is str or not is_hollow(value)):
             received[index, key] = seen.n
     return is_new
 

@@ -11,10 +11,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Self
 
 from ..routing.hosts import HostPattern
-from ..wire.json_text import Json
+from ..wire.json_text import Json, dumps
 
 type Body = dict[str, Json]
 """A chat/completions request."""
+
+HI: list[Json] = [{"role": "user", "content": "Hi"}]
+"""Messages for examples and tests."""
 
 type Edit = tuple[Literal["dropped", "changed"], str]
 """What became of a field, and its path: `seed`, `messages[*].name`. Never its value."""
@@ -48,6 +51,20 @@ class RequestExample:
     def untouched(cls, name: str, body: Body, refusal: bytes = b"") -> Self:
         """Return an example of what must pass unchanged."""
         return cls(name, body, body, refusal)
+
+    @classmethod
+    def of_messages(
+        cls, name: str, before: list[Json], after: list[Json], refusal: bytes = b""
+    ) -> Self:
+        """Return an example of what becomes of messages."""
+        return cls(name, {"messages": before}, {"messages": after}, refusal)
+
+    @classmethod
+    def of_fields(
+        cls, name: str, before: Body, after: Body, refusal: bytes = b""
+    ) -> Self:
+        """Return an example of what becomes of fields beside a user's message."""
+        return cls(name, {"messages": HI, **before}, {"messages": HI, **after}, refusal)
 
     @property
     def changes(self) -> bool:
@@ -213,12 +230,13 @@ def replaced(body: Body, key: str, made: Json, path: str = "") -> list[Edit]:
     return [(CHANGED, path or key)]
 
 
+def refused(message: str, **more: Json) -> bytes:
+    """What a provider answers that refuses a request, for examples."""
+    return dumps({"error": {"message": message, **more}})
+
+
 def renamed(body: dict[str, Json], old: str, new: str) -> None:
     """Give the key *old* the name *new*, at its place."""
     items = list(body.items())
     body.clear()
     body.update((new if key == old else key, value) for key, value in items)
-
-
-HI = [{"role": "user", "content": "Hi"}]
-"""Messages for examples and tests."""

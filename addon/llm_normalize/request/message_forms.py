@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from hashlib import blake2b
 
-from ..wire.json_text import Json
+from ..wire.json_text import Json, as_object, as_string, objects_in
 
 type Message = dict[str, Json]
 
@@ -33,24 +33,26 @@ def with_messages(body: dict[str, Json], make: Callable[[list[Json]], Json]) -> 
     return make(found) if isinstance(found, list) else found
 
 
+def with_each_message(body: dict[str, Json], make: Callable[[Json], Json]) -> Json:
+    """The messages of *body*, each as *make* returns it, if it has some."""
+    return with_messages(body, lambda found: [make(each) for each in found])
+
+
 def role_of(message: Json) -> str:
     """Return the role of a message; empty if it has none."""
-    role = message.get("role") if isinstance(message, dict) else None
-    return role if isinstance(role, str) else ""
+    return as_string(as_object(message).get("role"))
 
 
 def calls_of(message: Json) -> list[Message]:
     """Return the tool calls of a message."""
-    found = message.get("tool_calls") if isinstance(message, dict) else None
-    return [each for each in listed(found) if isinstance(each, dict)]
+    return objects_in(as_object(message).get("tool_calls"))
 
 
 def text_of(content: Json) -> str:
     """Return the text of a content, which may be parts."""
     if isinstance(content, list):
-        found = [each.get("text") for each in content if isinstance(each, dict)]
-        return "".join(each for each in found if isinstance(each, str))
-    return content if isinstance(content, str) else ""
+        return "".join(as_string(each.get("text")) for each in objects_in(content))
+    return as_string(content)
 
 
 def says_nothing(content: Json) -> bool:
@@ -81,9 +83,9 @@ def _parts(content: Json) -> list[Json]:
     return content if isinstance(content, list) else [{"type": "text", "text": content}]
 
 
-def _joined(messages: Iterable[Json]) -> Message:
+def _joined(messages: list[Json]) -> Message:
     """Return messages of one role as one."""
-    messages = [each for each in messages if isinstance(each, dict)]
+    messages = objects_in(messages)
     made: Message = {}
     for each in messages:
         made.update((key, value) for key, value in each.items() if not made.get(key))
@@ -163,7 +165,7 @@ def with_single_calls(messages: Sequence[Json]) -> list[Json]:
 
 
 def _result_of(message: Json) -> Json:
-    return message.get("tool_call_id") if isinstance(message, dict) else None
+    return as_object(message).get("tool_call_id")
 
 
 def with_short_ids(messages: Sequence[Json]) -> list[Json]:

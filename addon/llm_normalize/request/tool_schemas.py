@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from ..wire.json_text import Json, dumps
+from ..wire.json_text import Json, as_object, dumps
 from .message_forms import listed
 
 _SPOKEN = {
@@ -153,9 +153,7 @@ def without_choice(schema: Json) -> Json:
     made |= {key: each for key, each in schema.items() if key not in keys}
     found: dict[str, Json] = {}
     for each in (one for key in keys for one in listed(schema[key])):
-        inner = each.get("properties") if isinstance(each, dict) else None
-        found |= inner if isinstance(inner, dict) else {}
-    own = made.get("properties")
+        found |= as_object(as_object(each).get("properties"))
     if found:
-        made["properties"] = found | (own if isinstance(own, dict) else {})
+        made["properties"] = found | as_object(made.get("properties"))
     return made

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..text.authority import address
+from ..text.network_address import address
 from .known_providers import HOSTS
 
 KNOWN = "known-providers"
@@ -140,7 +140,7 @@ class Hosts:
         patterns: What names them.
     """
 
-    def __init__(self, patterns: Iterable[HostPattern]) -> None:
+    def __init__(self, patterns: Iterable[HostPattern] = ()) -> None:
         self.patterns = tuple(patterns)
         self._known: dict[tuple[str, int | None], bool] = {}
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from mitmproxy.proxy import server_hooks
 
 from ..mitm.proxy_server import listening
-from ..text.loopback import ip_of, is_loopback, name_of
+from ..text.network_address import ip_of, is_loopback, name_of
 
 _OF_THE_PAGE = ("", "none", "same-origin")
 """What `Sec-Fetch-Site` says of no browser, of the reader and of our own pages."""

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from mitmproxy import http
 from mitmproxy.proxy import mode_specs
 
-from ..text.authority import PORTS, netloc
+from ..text.network_address import PORTS, netloc
 from .hosts import HostPattern
 from .model_names import fits
 

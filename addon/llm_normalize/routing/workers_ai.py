@@ -15,7 +15,15 @@ from urllib.parse import quote
 from ..chat.chunks.chunk import Chunk, calls, function
 from ..chat.errors.errors import message_of, words_of
 from ..chat.request_body import read_request
-from ..wire.json_text import Json, Number, dumps, loads
+from ..wire.json_text import (
+    Json,
+    Number,
+    as_list,
+    as_object,
+    dumps,
+    objects_in,
+    value_in,
+)
 
 PARAMETERS = frozenset((
     # both
@@ -109,11 +117,8 @@ def refusal_means_no_stream(status: int, body: bytes) -> bool:
         status: The HTTP status.
         body: The whole body, decoded.
     """
-    try:
-        value = loads(body)
-    except (ValueError, RecursionError):
-        value = body.decode(errors="replace")
-    envelope = value if isinstance(value, dict) else {}
+    value = value_in(body, body.decode(errors="replace"))
+    envelope = as_object(value)
     succeeded = envelope.get("success")
     if status < HTTPStatus.BAD_REQUEST and succeeded is not False:
         return succeeded is True and "result" in envelope and not envelope["result"]
@@ -167,9 +172,9 @@ def _limits(request: Chunk, fields: _Fields) -> None:
 def _format(request: Chunk, fields: _Fields) -> None:
     """Unwrap a JSON schema: https://github.com/cloudflare/ai/pull/576."""
     form = request.get("response_format")
-    given = form.get("json_schema") if isinstance(form, dict) else None
-    schema = given.get("schema") if isinstance(given, dict) else None
-    if isinstance(form, dict) and isinstance(given, dict) and isinstance(schema, dict):
+    given = as_object(as_object(form).get("json_schema"))
+    schema = given.get("schema")
+    if isinstance(form, dict) and isinstance(schema, dict):
         described = {
             "title": given.get("name"),
             "description": given.get("description"),
@@ -184,15 +189,14 @@ def _tools(request: Chunk, fields: _Fields) -> None:
     """Give each function what the older models' schema requires."""
     path = "tools[].function."
     tools = request.get("tools")
-    for tool in tools if isinstance(tools, list) else ():
-        given = tool.get("function") if isinstance(tool, dict) else None
+    for tool in objects_in(tools):
+        given = tool.get("function")
         if not isinstance(given, dict):
             continue  # flat, which is native, or a custom one
         if not isinstance(given.get("description"), str):
             fields.put(given, path, "description", "")
-        described = given.get("parameters")
-        made = {"type": "object", "properties": {}}
-        made |= described if isinstance(described, dict) else {}
+        described = as_object(given.get("parameters"))
+        made = {"type": "object", "properties": {}, **described}
         fields.put(given, path, "parameters", made)
 
 
@@ -233,7 +237,7 @@ def _content(content: Json) -> Json:
     """Return *content*, of parts that are texts one text; others stay parts."""
     if content is None:
         return ""
-    parts = content if isinstance(content, list) else ()
+    parts = as_list(content)
     texts = [text for part in parts if (text := _text(part)) is not None]
     is_text = isinstance(content, list) and len(texts) == len(parts)
     return "\n".join(texts) if is_text else content

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from .. import __version__, cli
 from ..text.command_line import CHECKOUT, NAME
 from ..text.console import complain
-from ..text.loopback import LOCAL
+from ..text.network_address import LOCAL
 
 DASHES = "-\u2010\u2013\u2014"  # also what a word processor makes of two
 SWITCHES = ("pac", "system_proxy", "restore")

@@ -21,7 +21,7 @@ from mitmproxy.exceptions import OptionsError
 from mitmproxy.proxy import mode_specs
 from mitmproxy.tools import cmdline
 
-from ..text.loopback import LOCAL
+from ..text.network_address import LOCAL
 from .start_error import CallError, StartError
 
 _MASTERS = {

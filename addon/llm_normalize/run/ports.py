@@ -6,7 +6,7 @@ import sys
 
 from ..desktop import processes
 from ..desktop.local_server import reachable, status
-from ..text.loopback import LOCAL
+from ..text.network_address import LOCAL
 from .mitmproxy_options import Listens, Plan
 
 _PAGE = "--web-port "

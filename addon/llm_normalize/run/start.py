@@ -17,9 +17,8 @@ from urllib.parse import urlsplit
 from ..desktop.machine import Machine
 from ..desktop.mitmproxy_program import program, script
 from ..routing import known_providers
-from ..text.authority import address
 from ..text.console import say
-from ..text.loopback import HOSTS, LOCAL
+from ..text.network_address import HOSTS, LOCAL, address
 from . import ports, upstream_proxy
 from .child import become
 from .handover import SAYS, UPSTREAM_AUTH

@@ -12,8 +12,8 @@ from ..desktop.proxy.settings import Target
 from ..home import PREFIX, trust_advice
 from ..routing import known_providers
 from ..routing.keys import Keys
-from ..text.authority import PORTS, address
 from ..text.command_line import CHECKOUT, command_line
+from ..text.network_address import PORTS, address
 from .mitmproxy_options import FORWARD, Listens, Plan
 
 DEFAULT_PORT = 8080

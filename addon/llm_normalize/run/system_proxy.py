@@ -18,7 +18,7 @@ from ..desktop.proxy.settings import InForce, ProxyError, Target
 from ..desktop.proxy.switch import choose
 from ..text.command_line import command_line
 from ..text.console import complain, say
-from ..text.loopback import LOCAL
+from ..text.network_address import LOCAL
 from . import startup_summary
 from .child import Supervised
 from .handover import awaited

@@ -378,7 +378,9 @@ class Boundary:
             return 0 if self._line or line.startswith(_FIELDS) else 1
         if self._data_lines:  # of a value that was cut off, if this line is complete
             return -1 if values_in(payload) else 0
-        return 1 if _is_complete(payload) or not payload.startswith((b"{", b"[")) else 0
+        if _is_complete(payload):
+            return 1
+        return 0 if payload.startswith((b"{", b"["), after(_GLUE, payload, 0)) else 1
 
 
 def _payload(line: bytes) -> bytes:

@@ -15,15 +15,13 @@ from workshop.bench.traffic import HEADER, PATH, Form, Plan, expected, text_of
 from workshop.child import ChildError
 from workshop.traffic.client import Client, connect, rest
 from workshop.traffic.http1 import FramingError
-from workshop.traffic.memory import cpu_seconds
+from workshop.traffic.memory import settle
 from workshop.traffic.process import Mitmdump
 
-PATIENCE = 60.0  # seconds for a stream, and for a proxy to rest
+PATIENCE = 60.0  # seconds for a stream
 STAGGER = 1.382 * GAP
 """Seconds between the beginnings of two streams: the golden ratio keeps events apart."""
 LATE = 5  # gaps between events; what ends later than that has fallen behind
-QUIET = 0.05  # seconds; five of them: the pairs log gathers for 0.2 s before it writes
-QUIET_CPU = 0.001  # seconds of CPU that a proxy may use meanwhile
 
 
 class Party(NamedTuple):
@@ -104,7 +102,7 @@ class Stream:
     async def _ask(self, client: Client) -> None:
         started = time.monotonic()
         headers = {"authorization": "Bearer bench", HEADER: self._plan.header()}
-        answer = await client.ask(PATH, self._plan.request(), headers)
+        answer = client.ask(PATH, self._plan.request(), headers)
         self._body = await rest(answer)
         self.took = time.monotonic() - started
         if answer.status != http.HTTPStatus.OK:
@@ -201,17 +199,3 @@ def verify(party: Party, streams: Sequence[Stream]) -> None:
             list(party.proxy.lines),
         )
     check(party.proxy)
-
-
-def settle(pids: Sequence[int]) -> list[float]:
-    """Return the CPU time of each of *pids* once they rest: a log is written late."""
-    end = time.monotonic() + PATIENCE
-    quiet = 0
-    used = [cpu_seconds(pid) for pid in pids]
-    while quiet < 5 and time.monotonic() < end:  # noqa: PLR2004 - see `QUIET`
-        time.sleep(QUIET)
-        now = [cpu_seconds(pid) for pid in pids]
-        steps = [late - early for late, early in zip(now, used, strict=True)]
-        quiet = quiet + 1 if max(steps) < QUIET_CPU else 0
-        used = now
-    return used

@@ -10,15 +10,13 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
-from workshop import NORMALIZE, machine, markers
+from workshop import NORMALIZE, child, machine, markers
 from workshop.bench import client, provider, report
-from workshop.bench.figures import Duel, figures
-from workshop.bench.sides import CA, LINES, Line, Load, Mitmdumps
+from workshop.bench.report import Duel, Result
+from workshop.bench.sides import CA, LINES, Line, Load, check, mitmdump
 from workshop.bench.traffic import Form, Plan
-from workshop.certificates import client_context, server_context
-from workshop.child import measured
+from workshop.certificates import client_context, make_ca, server_context
 from workshop.traffic.process import Mitmdump
 from workshop.traffic.server import ServerThread
 
@@ -40,10 +38,10 @@ def main(flags: argparse.Namespace) -> int:
         tell(flags, measure(flags))
         return 0
 
-    return measured(work, markers.MarkersError, OverloadedError, OSError)
+    return child.measured(work, markers.MarkersError, OverloadedError, OSError)
 
 
-def tell(flags: argparse.Namespace, result: dict[str, Any]) -> None:
+def tell(flags: argparse.Namespace, result: Result) -> None:
     """Print the result, and write it where it is wanted."""
     text = report.markdown(result)
     print(text, end="")
@@ -56,7 +54,7 @@ def tell(flags: argparse.Namespace, result: dict[str, Any]) -> None:
         markers.update(DOCUMENT, "bench", text)
 
 
-def measure(flags: argparse.Namespace) -> dict[str, Any]:
+def measure(flags: argparse.Namespace) -> Result:
     """Return all figures.
 
     Raises:
@@ -79,28 +77,32 @@ def measure(flags: argparse.Namespace) -> dict[str, Any]:
                 for name, load, proxy in made.jobs(lines, quick=flags.quick):
                     duel = made.duel(lines[name], load, proxy, number)
                     duels[name, load.label, proxy].append(duel)
-    return {
-        "machine": machine.describe(),
-        "pinned": cpus.sentence,
-        "rounds": flags.rounds,
-        "lines": figures(lines, duels),
-    }
+    return Result(machine.describe(), cpus.sentence, flags.rounds, lines, duels)
 
 
 class Bench:
     """The provider, and the proxies of a round.
 
     Args:
-        mitmdumps: Starts the proxies.
+        folder: For files; its `ca` is the CA of provider and proxies.
+        plain: The provider's port, for proxies in reverse mode.
         tunnel: The provider's port with TLS.
+        cpus: Where proxies run.
+        addon: What is measured.
     """
 
-    def __init__(self, mitmdumps: Mitmdumps, tunnel: int) -> None:
-        self._mitmdumps = mitmdumps
+    def __init__(
+        self, folder: Path, plain: int, tunnel: int, cpus: machine.Cpus, addon: Path
+    ) -> None:
+        self._folder = folder
+        self._plain = plain
         self._tunnel = tunnel
-        self._trusted = client_context(mitmdumps.trusted, ALPN)
+        self._cpus = cpus
+        self._addon = addon
+        trusted = folder / "ca" / f"{CA}-ca-cert.pem"
+        self._trusted = client_context(trusted, ALPN)
         self._proxies: Mapping[str, Mitmdump] = {}
-        self._seeds = itertools.count()
+        self._numbers = itertools.count()
 
     @contextlib.contextmanager
     def started(self, lines: Mapping[str, Line]) -> Iterator[None]:
@@ -108,11 +110,27 @@ class Bench:
 
         What a process costs depends on how its memory happens to be laid out: the ratio of
         two by some 0.03. So each round has others.
+
+        Raises:
+            ChildError: One of them did not start, or met a bug.
         """
         names = [(line.floor, line.addon, line.lean) for line in lines.values()]
-        needed = dict.fromkeys(filter(None, itertools.chain(*names)))
-        with self._mitmdumps.running(list(needed)) as self._proxies:
+        self._proxies = {
+            name: mitmdump(
+                name,
+                self._addon,
+                self._folder / f"{next(self._numbers)}-{name}",
+                self._folder / "ca",
+                self._plain,
+            )
+            for name in dict.fromkeys(filter(None, itertools.chain(*names)))
+        }
+        with child.running([*self._proxies.values()]):
+            for each in self._proxies.values():
+                machine.pin(each.pid, self._cpus.proxies)  # it may start anywhere
             yield
+            for each in self._proxies.values():
+                check(each)  # its last words may have come late
 
     @staticmethod
     def jobs(
@@ -137,7 +155,8 @@ class Bench:
             for name, form in forms.items()
         ]
         plans = [
-            Plan(load.kind, load.events, next(self._seeds)) for _ in range(load.streams)
+            Plan(load.kind, load.events, next(self._numbers))
+            for _ in range(load.streams)
         ]
         turn = -1 if number % 2 else 1  # who is asked first takes turns
         tunnel = self._tunnel if line.tls else 0
@@ -155,7 +174,7 @@ def bench(cpus: machine.Cpus, addon: Path = NORMALIZE) -> Iterator[Bench]:
         ServerThread(provider.answer) as plain,
     ):
         folder = Path(name)
-        mitmdumps = Mitmdumps(folder, plain.port, cpus, addon)
+        make_ca(folder / "ca", CA)
         context = server_context(folder / "ca", CA, ALPN)
         with ServerThread(provider.answer, context) as tunnel:
-            yield Bench(mitmdumps, tunnel.port)
+            yield Bench(folder, plain.port, tunnel.port, cpus, addon)

@@ -1,14 +1,12 @@
 """What the benchmark compares: lines of the table, and the proxies that they need."""
 
-import contextlib
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from workshop import LOOPBACK, child, machine
+from workshop import LOOPBACK
 from workshop.bench.traffic import GOOD, NIM, RECORDINGS, Form, size
-from workshop.certificates import make_ca
 from workshop.child import ChildError
 from workshop.traffic.process import Mitmdump
 
@@ -117,66 +115,32 @@ def check(proxy: Mitmdump) -> None:
         raise ChildError(f"{proxy.name} met a bug: {proxy.alarms[0]}.", proxy.lines)
 
 
-class Mitmdumps:
-    """Starts mitmdump, each with an empty configuration of its own.
+def mitmdump(name: str, addon: Path, folder: Path, ca: Path, provider: int) -> Mitmdump:
+    """Return a mitmdump that is not started yet, with an empty configuration of its own.
 
     Args:
-        folder: Where their files go.
-        provider: The provider's port, for those in reverse mode.
-        cpus: Where they run.
+        name: Which proxy, as the lines name it.
         addon: What is measured.
+        folder: Where its files go.
+        ca: The folder of the CA that all share: each would take its time to make a key.
+        provider: The provider's port, for one in reverse mode.
     """
-
-    def __init__(
-        self, folder: Path, provider: int, cpus: machine.Cpus, addon: Path
-    ) -> None:
-        self._folder = folder
-        self._provider = provider
-        self._cpus = cpus
-        self._measured = addon
-        self._started = 0
-        # Made once: each of them would take its time to make a key.
-        self.trusted = make_ca(folder / "ca", CA)
-
-    @contextlib.contextmanager
-    def running(self, names: Sequence[str]) -> Iterator[dict[str, Mitmdump]]:
-        """Run those of *names*, side by side, and end them whatever happens.
-
-        Raises:
-            ChildError: One of them did not start, or met a bug.
-        """
-        proxies = {name: self._made(name) for name in names}
-        with child.running([*proxies.values()]):
-            for each in proxies.values():
-                machine.pin(each.pid, self._cpus.proxies)  # it may start anywhere
-            yield proxies
-            for each in proxies.values():
-                check(each)  # its last words may have come late
-
-    def _made(self, name: str) -> Mitmdump:
-        self._started += 1
-        home = self._folder / f"{self._started}-{name}"
-        script, own = self._addon(name, home)
-        options = dict(own)
-        mode = f"reverse:http://{LOOPBACK}:{self._provider}"
-        if name.endswith("-tls"):
-            mode = "regular"
-            options["ssl_verify_upstream_trusted_ca"] = str(self.trusted)
-            if script == self._measured:  # it opens what goes to providers alone
-                options["normalize_hosts"] = LOOPBACK
-        made = Mitmdump(home, [mode], [script], options, name=name, has_control=False)
-        shutil.copytree(self._folder / "ca", made.confdir)
-        return made
-
-    def _addon(self, name: str, home: Path) -> tuple[Path, Mapping[str, str]]:
-        """Return what a proxy loads, and what is set."""
-        silent = {"normalize_pairs": ""}
-        known: dict[str, tuple[Path, Mapping[str, str]]] = {
-            "floor": (FOLDER / "floor.py", {}),
-            "lean": (FOLDER / "lean.py", {}),
-            "lean-pairs": (FOLDER / "lean.py", {"lean_pairs": str(home / "pairs")}),
-            "repair": (self._measured, silent),
-            "pairs": (self._measured, {}),
-            "observe": (self._measured, {"normalize_mode": "observe", **silent}),
-        }
-        return known[name.removesuffix("-tls")]
+    silent = {"normalize_pairs": ""}
+    known: dict[str, tuple[Path, dict[str, str]]] = {
+        "floor": (FOLDER / "floor.py", {}),
+        "lean": (FOLDER / "lean.py", {}),
+        "lean-pairs": (FOLDER / "lean.py", {"lean_pairs": str(folder / "pairs")}),
+        "repair": (addon, silent),
+        "pairs": (addon, {}),
+        "observe": (addon, {"normalize_mode": "observe", **silent}),
+    }
+    script, options = known[name.removesuffix("-tls")]
+    mode = f"reverse:http://{LOOPBACK}:{provider}"
+    if name.endswith("-tls"):
+        mode = "regular"
+        options["ssl_verify_upstream_trusted_ca"] = str(ca / f"{CA}-ca-cert.pem")
+        if script == addon:  # it opens what goes to providers alone
+            options["normalize_hosts"] = LOOPBACK
+    made = Mitmdump(folder, [mode], [script], options, name=name)
+    shutil.copytree(ca, made.confdir)
+    return made

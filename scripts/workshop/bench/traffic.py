@@ -7,16 +7,15 @@ make the same bytes of the same `Plan`.
 
 import functools
 import json
-import os
 import random
 import re
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.pipeline import Pipeline
-from workshop import ROOT
+from workshop import RECORDED, ROOT
+from workshop.traffic.words import WORDS
 
 PATH = "/v1/chat/completions"
 HEADER = "x-bench"
@@ -33,8 +32,6 @@ DONE = b"data: [DONE]\n\n"
 STORED = 256  # streams of one load, and more
 
 CAPTURES = ROOT / "tests" / "captures"
-FOLDER = Path(os.environ.get("LLM_CAPTURES") or ROOT.parent / "shared" / "captures")
-"""Other people's words, so they are not in the repository; longer than ours."""
 RECORDINGS = {
     "NIM": ("nvidia-nim/usage-asked", "nvidia-nim/mixtral-8x22b-instruct-v0.1-streaming-1.sse"),
     "DeepSeek": ("deepseek/tool-call", "deepseek/deepseek-chat-streaming-with-api-usage-capture.sse"),
@@ -43,8 +40,6 @@ RECORDINGS = {
     "OpenAI": ("openai/tool-call", "openai/gpt-3.5-turbo-open-ai-function-calls-tools-streaming-parallel.sse"),
 }  # fmt: skip
 """By provider: the capture of the repository, and the recording that is preferred."""
-
-_WORDS = ["the", "kettle", "sings", "naïve", "warm", "☕", "at", "dawn", "while", "a", "small", "river", "carries", "paper", "boats", "past", "every", "window", "of", "café", "Lumière", ",", "and", "Zoë", "writes", '"again"', "in", "blue", "ink", ":", "how", "do", "茶", "leaves", "know", "when", "to", "unfold", "?", "one\n", "two\n", "three\n", "then", "path", "C:\\tea\\cups", "or", "50", "%", "it", ";", "nobody", "counts", "🫖", "twice", ".", "So", "we", "stream", "word", "by", "until", "silence", "returns", "like", "rain", "on", "tin", "roofs", "--", "softly", "(", "late", ")"]  # fmt: skip
 
 _EVENT = re.compile(rb".+?(?:\r?\n){2,}|.+", re.DOTALL)
 _TEXTS = rb"content|reasoning|reasoning_content|text|arguments"
@@ -161,7 +156,7 @@ def _made(plan: Plan) -> list[bytes]:
     def word() -> str:
         # A number here and there, as models write them, keeps the words from repeating.
         number = draw.choice(("", "", f"{draw.randrange(1000)}"))
-        return f" {draw.choice(_WORDS)}{number}"
+        return f" {draw.choice(WORDS)}{number}"
 
     texts = plan.events - FRAME
     asked = draw.randrange(9, 4000)
@@ -178,7 +173,7 @@ def _made(plan: Plan) -> list[bytes]:
 @functools.cache
 def _recording(kind: str) -> bytes:
     ours, theirs = RECORDINGS[kind]
-    path = FOLDER / theirs
+    path = RECORDED / theirs
     return (path if path.is_file() else CAPTURES / ours / "response.sse").read_bytes()
 
 

@@ -1,7 +1,7 @@
 """An input of the fuzzer: bytes that say an answer, and what is done with it."""
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 from llm_normalize.chat.state.stream_state import Asked
@@ -16,20 +16,12 @@ LONGEST = 16 * 1024
 """Bytes of an input; larger ones are slow and show nothing more."""
 
 every_fix: list[type[Fix]] = [*FIXES]
-
-
-def add_fixes(values: Iterable[object]) -> None:
-    """Apply the fixes among *values*, too, after all others."""
-    classes = [value for value in values if isinstance(value, type)]
-    every_fix.extend(
-        each for each in classes if issubclass(each, Fix) and each is not Fix
-    )
+"""The fixes that are applied."""
 
 
 HEADER = 8
-MODES = ("stream", "stream", "stream", "encoded", "body", "long", "without", "size")
-ENCODINGS = ("", "gzip", "deflate", "raw deflate", "br")
-DAMAGES = ("none", "truncated", "flipped", "all of it")
+"""Bytes, of which the last two say nothing."""
+MODES = ("stream", "stream", "stream", "stream", "body", "long", "stream", "body")
 STATUSES = (200, 400, 401, 404, 413, 422, 429, 500, 503, 529, 302, 999, 0)
 _USAGE, _TOOLS, _FORCED, _BROKEN, _TIGHT, _BODY_ASKED, _STRICT, _MODEL = (
     1 << at for at in range(8)
@@ -41,12 +33,10 @@ class Case(NamedTuple):
 
     Attributes:
         asked: What the request asked.
-        payload: The answer, before any content encoding.
+        payload: The answer.
         mode: What is done with it, one of `MODES`.
-        argument: What that needs to know: the status, the encoding, the fix left out, where
-            a unit is repeated.
+        argument: What that needs to know: the status, or what varies.
         cut: The seed of the places to cut at; 0 is byte by byte.
-        place: Where an encoded body is damaged, out of 65536; how large one of one unit is.
         ended: Whether the stream comes to a clean end.
         tight: Whether the limits on what is kept are so low that they are met.
     """
@@ -56,7 +46,6 @@ class Case(NamedTuple):
     mode: str = "stream"
     argument: int = 0
     cut: int = 0
-    place: int = 0
     ended: bool = True
     tight: bool = False
 
@@ -79,7 +68,6 @@ class Case(NamedTuple):
             MODES[mode % len(MODES)],
             argument,
             cut=int.from_bytes(rest[:2]),
-            place=int.from_bytes(rest[2:]),
             ended=not flags & _BROKEN,
             tight=bool(flags & _TIGHT),
         )
@@ -98,20 +86,7 @@ class Case(NamedTuple):
         )
         n = min(self.asked.n, 4) - 1
         head = bytes([flags, MODES.index(self.mode), n, self.argument])
-        rest = self.cut.to_bytes(2) + self.place.to_bytes(2)
-        return head + rest + self.payload
-
-    @property
-    def fixes(self) -> Sequence[type[Fix]]:
-        """The fixes to apply."""
-        if self.mode != "without":
-            return every_fix
-        return [fix for fix in every_fix if fix is not self.left_out]
-
-    @property
-    def left_out(self) -> type[Fix]:
-        """The fix that is left out."""
-        return every_fix[self.argument % len(every_fix)]
+        return head + self.cut.to_bytes(2) + bytes(2) + self.payload
 
     @property
     def status(self) -> int:
@@ -119,20 +94,10 @@ class Case(NamedTuple):
         return STATUSES[self.argument % len(STATUSES)]
 
     @property
-    def encoding(self) -> str:
-        """The content encoding of an encoded body."""
-        return ENCODINGS[self.argument % len(ENCODINGS)]
-
-    @property
     def varied(self) -> str:
         """How the events of a long stream are varied."""
         ways = (" without finish reasons", " with new ids", " with new indexes")
         return "".join(way for at, way in enumerate(ways) if self.argument >> at & 1)
-
-    @property
-    def damage(self) -> str:
-        """What is wrong with an encoded body."""
-        return DAMAGES[self.argument // len(ENCODINGS) % len(DAMAGES)]
 
     def reads(self, data: bytes) -> list[bytes]:
         """Return *data* cut as the input says."""
@@ -146,11 +111,8 @@ class Case(NamedTuple):
     def describe(self) -> str:
         """Return what the input says, for people."""
         more = {
-            "encoded": f", {self.encoding or 'identity'}, damage: {self.damage}",
             "body": f", status {self.status}",
             "long": f", repeated{self.varied}",
-            "size": f", place {self.argument}, size {self.place}",
-            "without": f", without {self.left_out.name}",
         }.get(self.mode, "")
         ended = "" if self.ended else ", breaks off"
         tight = ", low limits" if self.tight else ""

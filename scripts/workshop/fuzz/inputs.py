@@ -1,7 +1,6 @@
 """Where the fuzzer's inputs come from: captures, examples, what was found before."""
 
 import json
-import os
 import tomllib
 import zlib
 from collections.abc import Iterator
@@ -12,17 +11,14 @@ from llm_normalize import conformance
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.repair.fix import Example, wire
 from llm_normalize.wire.json_text import dumps
-from workshop import ROOT
+from workshop import RECORDED, ROOT
 from workshop.fuzz.cases import (
-    DAMAGES,
-    ENCODINGS,
     HEADER,
     LONGEST,
     STATUSES,
     Case,
     every_fix,
 )
-from workshop.fuzz.sizes import PLACES, SIZES, UNITS
 
 INPUTS = ROOT / "tests" / "fuzz"
 
@@ -40,21 +36,10 @@ def seeds() -> list[bytes]:
     """
     cases = [*_captures(), *_examples(), *_recorded()]
     # Those take longest: the first minute is for others, too.
-    cases += [case._replace(mode="long") for case in cases[:: 4 * len(ENCODINGS)]]
-    for number, case in enumerate(cases[: 2 * len(ENCODINGS) * len(DAMAGES)]):
-        if case.mode == "stream":
-            cases.append(case._replace(mode="encoded", argument=number, place=0x8000))
+    cases += [case._replace(mode="long") for case in cases[::20]]
     known = [path.read_bytes() for path in inputs()]
-    cases += _sizes()
     small = [case for case in cases if len(case.payload) + HEADER <= LONGEST]
     return known + [case.write() for case in small]
-
-
-def _sizes() -> Iterator[Case]:
-    """Yield units that are repeated: each size in each place, larger where it is drawn."""
-    for place in range(len(PLACES)):
-        for at, unit in enumerate(UNITS):
-            yield Case(Asked(), unit, "size", place, place=at % SIZES)
 
 
 def _captures() -> Iterator[Case]:
@@ -83,14 +68,12 @@ def _of_example(example: Example) -> Case:
 
 
 def _recorded() -> Iterator[Case]:
-    beside = ROOT.parent / "shared" / "captures"
-    folder = Path(os.environ.get("LLM_CAPTURES") or beside)
-    manifest = folder / "manifest.json"
+    manifest = RECORDED / "manifest.json"
     entries = json.loads(manifest.read_bytes()) if manifest.exists() else []
     for entry in entries:
         request = json.dumps(entry["request_body"]).encode()
         asked = replace(Asked.from_body(request), stream=bool(entry["stream"]))
-        data = (folder / entry["file"]).read_bytes()
+        data = (RECORDED / entry["file"]).read_bytes()
         if asked.stream and len(data) > LONGEST // 2:
             # The beginning and the end are what differs between providers.
             blocks = conformance.events(data)

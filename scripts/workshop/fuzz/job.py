@@ -33,16 +33,12 @@ class Job(Child):
 class Findings:
     """What inputs break, the first of each kind printed.
 
-    Args:
-        replays: What of the command line a replay needs.
-
     Attributes:
         paths: The input of each kind.
     """
 
-    def __init__(self, replays: Sequence[str]) -> None:
+    def __init__(self) -> None:
         self.paths: dict[str, Path] = {}
-        self._replays = replays
         self._seen: set[Path] = set()
 
     def look(self, path: Path, *, saved: bool = False) -> None:
@@ -66,7 +62,7 @@ class Findings:
         if found.kind in self.paths:
             return
         self.paths[found.kind] = path
-        rerun = ["python3", str(FUZZ), *self._replays, "--replay", str(path)]
+        rerun = ["python3", str(FUZZ), "--replay", str(path)]
         text = found.text.rstrip().replace("\n", "\n    ")
         print(f"\n{found.kind}\n    {text}\n  {shlex.join(rerun)}", flush=True)
         # The file is gone where a machine lasts as long as its job.
@@ -79,7 +75,6 @@ def run(
     seed: int,
     until: float,
     *,
-    replays: Sequence[str],
     reported: tuple[str, ...],
 ) -> int:
     """Replay what broke a promise once, run the job, and return the exit code.
@@ -88,7 +83,6 @@ def run(
         arguments: Those of scripts/fuzz.py for the job.
         seed: Of its dice, and of the order of its sets.
         until: When it should have ended, on the monotonic clock.
-        replays: What of the command line a replay needs.
         reported: How kinds of findings begin that are printed alone.
     """
     folder = Path(tempfile.mkdtemp(prefix="llm_normalize-fuzz-"))
@@ -99,7 +93,7 @@ def run(
         env=variables(PYTHONHASHSEED=str(seed % 2**32)),
         start_new_session=True,
     )  # fmt: skip
-    findings = Findings(replays)
+    findings = Findings()
     is_well = True
     try:
         for path in inputs():

@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from llm_normalize import conformance
 from llm_normalize.chat.chunks import chunk
-from llm_normalize.chat.errors.chunk_errors import is_error
 from llm_normalize.chat.state import stream_state
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.wire.json_text import loads
@@ -272,7 +271,10 @@ def allow_repetition(before: conformance.Meaning, after: conformance.Meaning) ->
         legacy = [choice.function_call] if choice.function_call else []
         moved = [] if now.function_call else legacy  # it is a tool call now
         if len(now.calls) > len(choice.calls) + len(moved):
-            continue
+            calls = [x for each in choice.calls for x in conformance.apart(each)]
+            if len(now.calls) > len(calls) + len(moved):
+                continue
+            choice.calls = calls
         pairs = [*zip(choice.calls, now.calls, strict=False)]
         for call in legacy:  # a tool call may say it now
             found = [each for each in (now.function_call, *now.calls) if each]
@@ -294,95 +296,57 @@ def _repeats(arguments: str, sent: str) -> bool:
     return bool(sent) and is_part and not isinstance(value, dict)
 
 
-def _same_json(one: str, other: str) -> bool:
-    given = [read_json(each.encode(errors="surrogatepass")) for each in (one, other)]
-    return given[0] is not None and given[0] == given[1]
-
-
 def check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None:
-    """Require that each text of a chunk is somewhere in the output."""
-    sent: list[Json] = conformance.values(out)
-    joined = "".join(text for value in sent for text in _strings(value))
-    # JSON that nobody can read may be the words of an error.
-    errors = [each for each in sent if is_error(each) and not chunk.is_chunk(each)]
-    words = "".join(text for value in errors for text in _strings(value))
-    meant = list(conformance.meaning_of_stream(out).choices.values())
-    arguments = [call.arguments for choice in meant for call in choice.calls]
-    joined += "".join(
-        each for choice in meant for each in (choice.text, choice.reasoning)
-    )
-    joined = _LINE_END.sub("\n", joined)
-    last = ""
+    """Require that each text of a chunk is somewhere in the output.
+
+    Escapes, quotes and blanks are left out: they may be read in more than one way.
+    """
+    choices = list(conformance.meaning_of_stream(out).choices.values())
+    said = [text for value in conformance.values(out) for text in _strings(value)]
+    arguments = [call.arguments for each in choices for call in each.calls]
+    said += [text for each in choices for text in (each.text, each.reasoning)]
+    said += arguments
+    known = _ESCAPES.sub("", "".join(said))
     # No client reads on after the end.
-    blocks = conformance.events(data.partition(b"[DONE]")[0])
-    read = b"".join(each for each in blocks if not _is_twice_broken(each))
-    found: list[Json] = conformance.values(read)
+    found: list[Json] = conformance.values(data.partition(b"[DONE]")[0])
     values = [value for value in found if chunk.is_chunk(value)]
-    choices = [each for value in values for each in chunk.choices(value)]
-    said = any(each.get("delta") or each.get("text") for each in choices)
-    # Deltas may stand in what is not read here, glued behind half a value, too.
-    said = said or b'"delta"' in data
-    if not said and not any(map(chunk.is_flat, values)):
+    # Deltas may stand in what is not read here, glued behind half a value.
+    if b'"delta"' not in data and not any(map(chunk.is_flat, values)):
         part = "message"  # else it may repeat what was said before
+    last = ""
     for value in values:
-        for key, given in _texts(value, part):
-            text = _LINE_END.sub("\n", given)  # those in a string are read as one kind
-            # A text that repeats itself loses the repetition, as far as that is read: no
-            # other has a character that was no UTF-8.
-            new = text.removeprefix(last)
-            last = last if "\ufffd" in text else text or last
-            if {text, new} & {""} or text in joined or new in joined:
-                continue
-            if any(each in words for each in _quoted(text)):
-                continue
+        for key, text in _texts(value, part):
+            new = text.removeprefix(last)  # a text that repeats itself loses that
+            last = text or last
             # What it repeats may stand behind bytes that are not read here.
-            if any(text[len(each) :] in joined for each in _begun(text, data)):
+            left = (text, new, *_left(text, data))
+            is_known = any(_ESCAPES.sub("", each) in known for each in left)
+            if is_known or _is_shown(text, out):
                 continue
-            if key == "arguments" and _is_said(text, arguments):
-                continue
-            if text.encode(errors="backslashreplace") not in out:
+            if key != "arguments" or not _is_said(text, arguments):
                 say(f"text of {key} nowhere", f"{text!r}\n{difference(data, out)}")
 
 
-def _is_said(text: str, arguments: list[str]) -> bool:
-    """Tell whether the *arguments* that were sent say what *text*, some of them, said."""
-    if read_json(text.encode(errors="replace")) == {}:
-        return True  # after an object it says nothing
-    if _ESCAPES.sub("", text) in _ESCAPES.sub("", "".join(arguments)):
-        return True
-    called = [
-        each
-        for each in arguments
-        if isinstance(read_json(each.encode(errors="surrogatepass")), dict)
-    ]
-    return any(_repeats(text, each) or _same_json(text, each) for each in called)
-
-
-_LINE_END = re.compile(r"\r\n?")
-_CONTROL = re.compile(rb"[\x00-\x09\x0b\x0c\x0e-\x1f]")
-
-
-def _is_twice_broken(block: bytes) -> bool:
-    """Tell whether *block* has raw control characters, and bytes that are no UTF-8.
-
-    Clients that forgive one of them do not forgive both.
-    """
-    is_text = "\ufffd" not in block.decode(errors="replace")
-    return not is_text and bool(_CONTROL.search(block))
-
-
-def _quoted(text: str) -> set[str]:
-    """Return *text* as JSON has it."""
-    return {json.dumps(text, ensure_ascii=each)[1:-1] for each in (True, False)}
+def _is_shown(text: str, out: bytes) -> bool:
+    """Tell whether *text* is somewhere in *out*, also in what is not read here."""
+    spelled = (json.dumps(text, ensure_ascii=each)[1:-1] for each in (True, False))
+    return any(each.encode(errors="replace") in out for each in (text, *spelled))
 
 
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)+)"')
 
 
-def _begun(text: str, data: bytes) -> list[str]:
-    """Return the strings of JSON in *data* that *text* begins with, and goes on after."""
+def _left(text: str, data: bytes) -> list[str]:
+    """Return what *text* has behind each string of JSON in *data* that it begins with."""
     found = _QUOTED.findall(data.decode(errors="replace"))
-    return [each for each in found if text.startswith(each) and each != text]
+    begun = [each for each in found if text.startswith(each) and each != text]
+    return [text.removeprefix(each) for each in begun]
+
+
+def _is_said(text: str, arguments: list[str]) -> bool:
+    """Tell whether the *arguments* that were sent say what *text*, some of them, said."""
+    is_empty = read_json(text.encode(errors="replace")) == {}
+    return is_empty or any(_repeats(text, each) for each in arguments)
 
 
 def _texts(value: chunk.Chunk, part: str) -> Iterator[tuple[str, str]]:

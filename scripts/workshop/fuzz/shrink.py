@@ -2,10 +2,10 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from llm_normalize import conformance
-from workshop.fuzz.cases import HEADER, Json
+from workshop.fuzz.cases import HEADER
 from workshop.fuzz.checks import check
 from workshop.fuzz.mutator import parsed_block, places_in
 
@@ -56,46 +56,20 @@ def _fewer_blocks(data: bytes) -> Iterator[bytes]:
 
 
 def _less_json(data: bytes) -> Iterator[bytes]:
+    """Yield what is left without one part of one JSON value."""
     blocks = conformance.events(data[HEADER:])
     for number, block in enumerate(blocks):
         read = parsed_block(block)
-        if read is None:
-            continue
-        head, value, tail = read
-
-        def written(
-            number: int = number,
-            head: bytes = head,
-            value: Json = value,
-            tail: bytes = tail,
-        ) -> bytes:
+        for at in range(len([*places_in(read[1])]) if read else 0):
+            read = parsed_block(block)  # anew: what was read is changed here
+            assert read is not None
+            head, value, tail = read
+            parent, key = [*places_in(value)][at]
+            del parent[key]
             text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-            block = head + text.encode(errors="backslashreplace") + tail
-            return data[:HEADER] + b"".join(
-                [*blocks[:number], block, *blocks[number + 1 :]]
-            )
-
-        yield from _less_of(value, written)
-
-
-def _less_of(value: Json, written: Callable[[], bytes]) -> Iterator[bytes]:
-    """Yield what is *written* with one part of *value* left out or made plain."""
-    for parent, key in list(places_in(value)):
-        before = dict(parent) if isinstance(parent, dict) else list(parent)
-        if isinstance(parent, dict):
-            del parent[key]
-            yield written()
-            parent.clear()
-            parent.update(before)
-        else:
-            del parent[key]
-            yield written()
-            parent[:] = before
-        part = parent[key]
-        for plain in ("", "a", 0) if isinstance(part, str) and len(part) > 1 else ():
-            parent[key] = plain
-            yield written()
-            parent[key] = part
+            less = head + text.encode(errors="backslashreplace") + tail
+            left = [*blocks[:number], less, *blocks[number + 1 :]]
+            yield data[:HEADER] + b"".join(left)
 
 
 def _fewer_bytes(data: bytes) -> Iterator[bytes]:

@@ -72,7 +72,7 @@ class Client:
     async def _ask(self, client: traffic.Client) -> None:
         if client.http2:
             client.http2.acknowledges = not self._unread
-        answer = await client.ask(PATH, self.spoken.body())
+        answer = client.ask(PATH, self.spoken.body())
         while data := await (answer.read(_SIP) if self._slow else answer.read()):
             self.check.feed(data, client.at)
             if self.check.heard > self._before:

@@ -72,6 +72,8 @@ def parts(
     """Return the figures of each part of a run."""
     return [
         Part(
+            sent_late,
+            elsewhere,
             side.name,
             late.count / phase.seconds,
             seconds_at(late, 0.5),
@@ -79,8 +81,6 @@ def parts(
             late.most / 1000,
             cpu,
             cpu * phase.seconds / max(late.count, 1),
-            sent_late,
-            elsewhere,
         )
         for phase, late, (cpu, elsewhere) in zip(
             phases, group.late, shares, strict=True

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, Any, NamedTuple
+from typing import Any
 
 from workshop.load.clients import Result
 from workshop.traffic.memory import MIB
@@ -28,39 +28,37 @@ def in_steps(form: Callable[[float], str]) -> Callable[[tuple[float, float]], st
     return lambda steps: ", then ".join(map(form, steps))
 
 
-class Column(NamedTuple):
-    """How tables show a field: under this *head*, in this *form*."""
-
-    head: str
-    form: Callable[[Any], str] = str
+def column(head: str, form: Callable[[Any], str] = str) -> Any:
+    """Return a field that tables show under this *head*, in this *form*."""
+    return field(metadata={"head": head, "form": form})
 
 
 @dataclass
 class Part:
     """Streams at once for a while, at one rate. Times are in seconds."""
 
-    side: Annotated[str, Column("")]
-    per_second: Annotated[float, Column("events sent", "{:,.0f} a second".format)]
-    p50: Annotated[float, Column("p50", ms)]
-    p99: Annotated[float, Column("p99", ms)]
-    most: Annotated[float, Column("max", ms)]
-    cpu: Annotated[float, Column("mitmdump", "{:.0%} of a core".format)]
-    an_event: Annotated[float, Column("an event", lambda cpu: f"{cpu * 1e6:.0f} µs")]
     sent_late: float
     cpu_elsewhere: float
+    side: str = column("")
+    per_second: float = column("events sent", "{:,.0f} a second".format)
+    p50: float = column("p50", ms)
+    p99: float = column("p99", ms)
+    most: float = column("max", ms)
+    cpu: float = column("mitmdump", "{:.0%} of a core".format)
+    an_event: float = column("an event", lambda cpu: f"{cpu * 1e6:.0f} µs")
 
 
 @dataclass
 class Memory:
     """What mitmdump weighs, in bytes: by itself, and for each stream."""
 
-    side: Annotated[str, Column("memory")]
-    at_rest: Annotated[int, Column("at rest", mib)]
-    per_idle: Annotated[float, Column("an idle stream", kib)]
-    per_begun: Annotated[float, Column("a stream at its start", kib)]
-    per_ended: Annotated[float, Column("at its end", kib)]
-    peak: Annotated[int, Column("peak", mib)]
-    after: Annotated[int, Column("afterwards", mib)]
+    side: str = column("memory")
+    at_rest: int = column("at rest", mib)
+    per_idle: float = column("an idle stream", kib)
+    per_begun: float = column("a stream at its start", kib)
+    per_ended: float = column("at its end", kib)
+    peak: int = column("peak", mib)
+    after: int = column("afterwards", mib)
 
 
 @dataclass
@@ -71,22 +69,20 @@ class Hoard:
     more.
     """
 
-    side: Annotated[str, Column("a client that hardly reads")]
-    how: Annotated[str, Column("")]
-    taken: Annotated[
-        tuple[float, float], Column("read from the provider for it", in_steps(mib))
-    ]
-    grown: Annotated[tuple[float, float], Column("mitmdump grew by", in_steps(mib))]
+    side: str = column("a client that hardly reads")
+    how: str = column("")
+    taken: tuple[float, float] = column("read from the provider for it", in_steps(mib))
+    grown: tuple[float, float] = column("mitmdump grew by", in_steps(mib))
 
 
 @dataclass
 class Felt:
     """What others feel of such clients. Times are in seconds."""
 
-    side: Annotated[str, Column("other clients at the same time")]
-    when: Annotated[str, Column("")]
-    p50: Annotated[float, Column("p50", ms)]
-    p99: Annotated[float, Column("p99", ms)]
+    side: str = column("other clients at the same time")
+    when: str = column("")
+    p50: float = column("p50", ms)
+    p99: float = column("p99", ms)
 
 
 @dataclass

@@ -8,33 +8,21 @@ checksum of the figures. It comes as NVIDIA NIM writes it, so that every event h
 import bisect
 import itertools
 import json
-import random
 import re
-import string
 import zlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from llm_normalize.report.histogram import Histogram
+from workshop.traffic.words import WORDS
 
 MODEL = "acme/llama-3.1-8b"
 CREATED = 1_760_000_000  # of stream 0; each has its own
 PATH = "/v1/chat/completions"
 
-_DICE = random.Random(20)
-_SPICE = ("é", "😀", '"', "\\", "\n", "data: ", "\u2028", "{", "[DONE]", "\r")
-
-
-def _phrase() -> str:
-    words = [
-        "".join(_DICE.choices(string.ascii_lowercase, k=_DICE.randint(2, 8)))
-        for _ in range(_DICE.randint(1, 3))
-    ]
-    return " ".join([*words, _DICE.choice(_SPICE)] if _DICE.random() < 0.2 else words)  # noqa: PLR2004
-
-
+_SPICE = ("data: ", "\u2028", "{", "[DONE]", "\r")
 _ESCAPED = [
-    json.dumps(_phrase(), ensure_ascii=False)[1:-1].encode() for _ in range(1009)
+    json.dumps(each, ensure_ascii=False)[1:-1].encode() for each in (*WORDS, *_SPICE)
 ]
 _SENT = re.compile(rb'"content":"\d+\.\d+\.(\d+) ')
 

@@ -1,24 +1,20 @@
 """The figures of the load, for people."""
 
 from collections.abc import Sequence
-from typing import Annotated, get_origin, get_type_hints
+from dataclasses import fields
+from typing import Any
 
-from workshop.load.figures import Column, Figures, ms
+from workshop.load.figures import Figures, ms
 
 
-def table(rows: Sequence[object]) -> str:
+def table(rows: Sequence[Any]) -> str:
     """Return a table in Markdown of *rows*, which are of one kind."""
-    kinds = get_type_hints(type(rows[0]), include_extras=True)
-    columns: dict[str, Column] = {
-        name: kind.__metadata__[0]
-        for name, kind in kinds.items()
-        if get_origin(kind) is Annotated
-    }
+    columns = [each for each in fields(rows[0]) if each.metadata]
     cells = [
-        [each.form(getattr(row, name)) for name, each in columns.items()]
+        [each.metadata["form"](getattr(row, each.name)) for each in columns]
         for row in rows
     ]
-    heads = [each.head for each in columns.values()]
+    heads = [each.metadata["head"] for each in columns]
     lines = [heads, ["---"] * len(columns), *cells]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -33,7 +29,7 @@ def markdown(figures: Figures) -> str:
         f"{total.bytes / 1e6:,.0f} MB; every byte checked: "
         f"{len(total.faults)} streams corrupted."
     )
-    rows: tuple[Sequence[object], ...] = (
+    rows: tuple[Sequence[Any], ...] = (
         figures.parts,
         figures.memory,
         figures.hoards,

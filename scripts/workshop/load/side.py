@@ -90,7 +90,7 @@ class Side:
         mode = f"reverse:http://{LOOPBACK}:{place.provider.ports['port']}"
         stores = {"save_stream_file": os.devnull} if name == STORED else {}
         scripts = [NORMALIZE if self.repaired else FLOOR, *place.scripts]
-        self.proxy = Mitmdump(folder, [mode], scripts, stores, has_control=False)
+        self.proxy = Mitmdump(folder, [mode], scripts, stores)
 
     async def __aenter__(self) -> Self:
         self.proxy.__enter__()

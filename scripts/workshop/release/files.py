@@ -12,36 +12,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import _bootstrap
+import _uv
 
 OLDEST = 315532800
 """1980-01-01: a zip has no times before it."""
 
-HOWTO = """\
-llm_normalize {version}: a mitmproxy addon that repairs nearly OpenAI-compatible streams.
-
-You need mitmproxy 12: its standalone binary, or any other installation of it. Nothing
-else has to be installed. In this folder:
-
-    mitmdump -s normalize.py --listen-host 127.0.0.1
-
-(likewise mitmweb and mitmproxy), then point your client at http://127.0.0.1:8080 as its
-proxy and let it trust ~/.mitmproxy/mitmproxy-ca-cert.pem. A client that can set a base
-URL needs neither; start it so, with http://127.0.0.1:8080/v1 as the base URL:
-
-    mitmdump -s normalize.py --listen-host 127.0.0.1 --mode reverse:https://integrate.api.nvidia.com
-
-Keep normalize.py and the folder llm_normalize side by side. What is repaired stands in
-llm_normalize/fixes/README.md, how to set up a client in llm_normalize/home/clients.md, what
-has changed in CHANGELOG.md; the rest is in docs, and the options in the project's README.
-"""
-
-
-class BuildError(Exception):
-    """What failed, as one sentence; `lines` are the last that the program printed."""
-
-    def __init__(self, message: str, lines: tuple[str, ...] = ()) -> None:
-        super().__init__(message)
-        self.lines = lines
+HOWTO = Path(__file__).with_name("howto.txt")
+"""What the zip says of itself, with a place for the version."""
 
 
 def version(root: Path = _bootstrap.ROOT) -> str:
@@ -65,11 +42,11 @@ def epoch() -> int:
     """Return the seconds since 1970 that the files are dated.
 
     Raises:
-        BuildError: SOURCE_DATE_EPOCH is set, and no number.
+        SetupError: SOURCE_DATE_EPOCH is set, and no number.
     """
     given = os.environ.get("SOURCE_DATE_EPOCH", "")
     if given and not given.isdecimal():
-        raise BuildError(
+        raise _uv.SetupError(
             f"SOURCE_DATE_EPOCH is {given!r}, which is no number of seconds"
         )
     # Where neither is known, as in an unpacked sdist: 2020-02-02, as hatchling has it.
@@ -87,10 +64,9 @@ def _entries(root: Path, top: str) -> Iterator[tuple[str, bytes]]:
         if path.is_file() and not hidden and path.suffix != ".pyc":
             yield f"{top}/{within.as_posix()}", path.read_bytes()
     yield f"{top}/LICENSE", (root / "LICENSE").read_bytes()
-    howto = HOWTO.format(version=version(root)).replace(
-        "\n", "\r\n"
-    )  # for Notepad, too
-    yield f"{top}/HOWTO.txt", howto.encode()
+    howto = HOWTO.read_text(encoding="utf-8").format(version=version(root))
+    # For Notepad, too.
+    yield f"{top}/HOWTO.txt", howto.replace("\n", "\r\n").encode()
 
 
 def make_zip(folder: Path, seconds: int, root: Path = _bootstrap.ROOT) -> Path:
@@ -118,7 +94,7 @@ def make_packages(folder: Path, seconds: int) -> list[Path]:
     """Write the wheel and the sdist to *folder*.
 
     Raises:
-        BuildError: They cannot be built.
+        SetupError: They cannot be built.
     """
     # With the pinned hatchling of this environment: an isolated one would fetch another.
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder)]
@@ -132,8 +108,8 @@ def make_packages(folder: Path, seconds: int) -> list[Path]:
         check=False,
     )
     if done.returncode:
-        last = tuple(done.stdout.strip().splitlines()[-12:])
-        raise BuildError("the wheel cannot be built", last)
+        last = done.stdout.strip().splitlines()[-12:]
+        raise _uv.SetupError("the wheel cannot be built", last)
     return sorted(folder.glob("llm_normalize-*.whl")) + sorted(folder.glob("*.tar.gz"))
 
 
@@ -150,10 +126,8 @@ def run(output: Path) -> int:
                 path.replace(output / path.name)
                 digest = hashlib.sha256(data).hexdigest()
                 print(f"{digest}  {len(data):9,} bytes  {output / path.name}")
-    except BuildError as error:
-        for line in error.lines:
-            _bootstrap.say("    " + line)
-        _bootstrap.say(f"build.py: {error}")
+    except _uv.SetupError as error:
+        _uv.tell(error, "build.py")
         return 1
     except OSError as error:
         _bootstrap.say(f"build.py: {output}: {error.strerror or error}")

@@ -78,8 +78,7 @@ async def _ask(client: Client, due: Plan, report: Report) -> bool:
     is_old = due.version == "HTTP/1.0"
     if is_old:
         headers["connection"] = "close"
-    pause = _PAUSE / 10 if due.dribbles else 0
-    answer = await client.ask(due.path, due.body, headers, due.version, pause=pause)
+    answer = client.ask(due.path, due.body, headers, due.version)
     try:
         async with asyncio.timeout(PATIENCE):
             await _receive(due, answer, seen)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from workshop import ADDON
 from workshop.certificates import client_context, make_ca
+from workshop.mitmdump import CONTROL
 from workshop.soak.clients import Places, run_session
 from workshop.soak.figures import Figures
 from workshop.soak.judge import Seen, judge
@@ -109,7 +110,7 @@ class Soak:
                 "ssl_verify_upstream_trusted_ca": str(ca),
             }
             modes = [f"reverse:http://127.0.0.1:{ports['plain']}", "regular"]
-            scripts = [addon / "normalize.py", *self._scripts]
+            scripts = [addon / "normalize.py", *self._scripts, CONTROL]
             proxy = Mitmdump(folder / "mitmdump", modes, scripts, options)
             with proxy:
                 records = Records(proxy.confdir / "normalize", KEY)

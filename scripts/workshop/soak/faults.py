@@ -217,8 +217,14 @@ def decode(data: bytes, encoding: str) -> bytes:
 
 
 def timed_parts(data: bytes, dice: Random, *, stalls: bool) -> Sequence[Part]:
-    """Return *data* as it is sent: by events, at random, whole or byte by byte."""
-    cut = _CUTS[dice.choices([*_CUTS], [5, 6, 2, 1])[0]](data, dice)
+    """Return *data* as it is sent: by lines, or in parts of up to a byte, some, or all."""
+    cut = data.splitlines(keepends=True)
+    if dice.random() < 0.65:  # noqa: PLR2004 - else by lines
+        # Of a long one no single bytes: that would take too long.
+        most = max(dice.choice([1, 7, 40, 1000, len(data)]), len(data) // 300)
+        cut = []
+        while rest := data[sum(map(len, cut)) :]:
+            cut.append(rest[: dice.randint(1, most)])
     # A stream has some 20 events a second, or comes at once.
     pace = dice.choice([0.0, 0.0, 0.005, 0.02, 0.05])
     pace = min(pace, 6 / max(len(cut), 1))
@@ -227,37 +233,3 @@ def timed_parts(data: bytes, dice: Random, *, stalls: bool) -> Sequence[Part]:
         at = dice.randrange(len(found))
         found[at] = Part(STALL, found[at].data)
     return found
-
-
-def _by_events(data: bytes, _: Random) -> list[bytes]:
-    return [each for each in data.splitlines(keepends=True) if each]
-
-
-def _at_random(data: bytes, dice: Random) -> list[bytes]:
-    out = []
-    at = 0
-    while at < len(data):
-        size = dice.choice([1, 7, 40, 300, 1000])
-        out.append(data[at : at + dice.randint(1, size)])
-        at += len(out[-1])
-    return out
-
-
-def _whole(data: bytes, _: Random) -> list[bytes]:
-    return [data] if data else []
-
-
-def _by_bytes(data: bytes, dice: Random) -> list[bytes]:
-    """Cut some of *data* byte by byte: all of it would take too long."""
-    first = dice.randrange(len(data) + 1)
-    last = first + 200
-    single = [data[at : at + 1] for at in range(first, min(last, len(data)))]
-    return [each for each in (data[:first], *single, data[last:]) if each]
-
-
-_CUTS: dict[str, Callable[[bytes, Random], list[bytes]]] = {
-    "events": _by_events,
-    "random": _at_random,
-    "whole": _whole,
-    "bytes": _by_bytes,
-}

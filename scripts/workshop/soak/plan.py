@@ -76,7 +76,6 @@ class Plan:
         disconnects_at: Bytes of the body after which it disconnects.
         narrow: Whether it takes little before it has read it.
         slow: Whether it reads slowly.
-        dribbles: Whether it sends the request in parts.
     """
 
     n: int
@@ -96,7 +95,6 @@ class Plan:
     disconnects_at: int
     narrow: bool
     slow: bool
-    dribbles: bool
 
     @property
     def is_chat(self) -> bool:
@@ -110,7 +108,6 @@ class Plan:
             *([self.transfer.fault] if self.transfer.fault else []),
             *([f"client disconnects {self.disconnect}"] if self.disconnect else []),
             *(["client reads slowly"] if self.slow else []),
-            *(["request in pieces"] if self.dribbles else []),
         ]
 
     def __str__(self) -> str:
@@ -179,7 +176,6 @@ def plan(seed: int, n: int) -> Plan:
         disconnects_at=dice.randrange(len(draft.wire) + 200),
         narrow=its.client == "h2" and its.window == NARROW,
         slow=answers.chance(dice, 3),
-        dribbles=answers.chance(dice, 3),
     )
 
 

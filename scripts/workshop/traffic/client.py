@@ -24,8 +24,6 @@ LITTLE = 4096
 GOODBYE = 1.0
 """Seconds that the end of a connection may take."""
 _MOST = 64 * 1024
-_PIECE = 200
-"""Bytes of a request that is sent in pieces."""
 
 
 class Answer(ResponseReader):
@@ -126,14 +124,12 @@ class Client:
         """How many bytes arrived, without what TLS adds."""
         return self._reader.taken
 
-    async def ask(
+    def ask(
         self,
         path: str,
         body: bytes,
         headers: Mapping[str, str] | None = None,
         version: str = "HTTP/1.1",
-        *,
-        pause: float = 0.0,
     ) -> Answer | Reply:
         """Send a request, a GET if it has no body, and return its answer.
 
@@ -142,7 +138,6 @@ class Client:
             body: The body, JSON.
             headers: More header fields.
             version: That of HTTP/1.
-            pause: Seconds between pieces of the request, over HTTP/1; 0 sends it whole.
         """
         method = "POST" if body else "GET"
         fields = dict(headers or {})
@@ -154,11 +149,7 @@ class Client:
             return self.http2.ask({**head, ":path": path, **fields}.items(), body)
         lines = [f"{method} {path} {version}", f"host: {self._name}"]
         lines += [f"{name}: {value}" for name, value in fields.items()]
-        data = "\r\n".join([*lines, "", ""]).encode() + body
-        size = _PIECE if pause else len(data)
-        for at in range(0, len(data), size):
-            self._write(data[at : at + size])
-            await asyncio.sleep(pause)
+        self._write("\r\n".join([*lines, "", ""]).encode() + body)
         return Answer(self._reader)
 
     def _write(self, data: bytes) -> None:

@@ -70,6 +70,33 @@ def parse_status(text: str) -> tuple[int, int]:
     return int(found["RSS"]) * 1024, int(found["HWM"]) * 1024
 
 
+QUIET = 0.05  # seconds; five of them: the pairs log gathers for 0.2 s before it writes
+QUIET_CPU = 0.001  # seconds of CPU that a process at rest may use meanwhile
+REST = 60.0
+
+
+def settle(pids: Sequence[int], patience: float = REST) -> list[float]:
+    """Return the CPU time of each of *pids* once they rest: a log is written late.
+
+    Args:
+        pids: Processes.
+        patience: Seconds after which they are taken as they are.
+
+    Raises:
+        OSError: One of them has ended.
+    """
+    end = time.monotonic() + patience
+    quiet = 0
+    used = [cpu_seconds(pid) for pid in pids]
+    while quiet < 5 and time.monotonic() < end:  # noqa: PLR2004 - see `QUIET`
+        time.sleep(QUIET)
+        now = [cpu_seconds(pid) for pid in pids]
+        steps = [late - early for late, early in zip(now, used, strict=True)]
+        quiet = quiet + 1 if max(steps) < QUIET_CPU else 0
+        used = now
+    return used
+
+
 class Verdict(NamedTuple):
     """What became of the memory after the warm-up.
 

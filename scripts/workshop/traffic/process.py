@@ -5,7 +5,6 @@ import contextlib
 import json
 import resource
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,16 +13,10 @@ from workshop import MODULES, mitmdump, module, variables
 from workshop.child import START, Child, ChildError
 from workshop.mitmdump import Place
 from workshop.traffic.client import connect, rest
-from workshop.traffic.memory import cpu_seconds
+from workshop.traffic.memory import settle
 
 PATIENCE = 60.0
 """Seconds for an answer to a control request."""
-GLANCE = 0.02
-"""Seconds between two looks at a mitmdump that is to end."""
-QUIET = 0.5
-"""Seconds after which a mitmdump is idle if it has hardly worked."""
-_HARDLY = 0.01
-"""Seconds of CPU meanwhile: it may be silent and busy, in a collection of garbage."""
 
 
 def allow_files(count: int) -> None:
@@ -86,7 +79,6 @@ class Mitmdump(mitmdump.Mitmdump):
         scripts: Paths of scripts to load.
         options: Values of options, a list for several.
         name: Tells it from others.
-        has_control: Whether it can be controlled. Its addons see all flows then.
 
     Attributes:
         loaded: Set when a script has been loaded.
@@ -102,12 +94,8 @@ class Mitmdump(mitmdump.Mitmdump):
         options: mitmdump.Options | None = None,
         *,
         name: str = "",
-        has_control: bool = True,
     ) -> None:
         folder.mkdir(parents=True)
-        control = folder / "control.py"
-        control.write_text(mitmdump.CONTROL)
-        scripts = [*scripts, control] if has_control else scripts
         self.confdir = folder / "conf"
         every = {"confdir": str(self.confdir), "flow_detail": "0", **(options or {})}
         # A loopback address each: mitmproxy takes port 0 of one for the same place.
@@ -124,24 +112,13 @@ class Mitmdump(mitmdump.Mitmdump):
         super().__init__(title, made, folder, env=env, start_new_session=True)
         self.modes = len(modes)
         self.loaded = threading.Event()
-        self._busy = self._used = 0.0  # when it had last worked, and how much by then
 
     def stop(self) -> None:
         """End it once it rests: it may have much to write when its clients have left."""
-        end = time.monotonic() + self.patience
-        with contextlib.suppress(OSError):  # it has ended
-            while self.process and self.code is None and time.monotonic() < end:
-                if self._is_idle():
-                    break
-                time.sleep(GLANCE)
+        if self.process and self.code is None:
+            with contextlib.suppress(OSError):  # it has ended
+                settle([self.pid], self.patience)
         super().stop()
-
-    def _is_idle(self) -> bool:
-        """Tell whether it has hardly worked for a while. OSError if it has ended."""
-        now, used = time.monotonic(), cpu_seconds(self.pid)
-        if used > self._used + _HARDLY:
-            self._busy, self._used = now, used
-        return now > self._busy + QUIET
 
     def hear(self, line: str) -> None:
         """Take a line of its log."""
@@ -150,7 +127,7 @@ class Mitmdump(mitmdump.Mitmdump):
             self.loaded.set()
 
     async def control(self, **asked: Any) -> Any:
-        """Change options (`set`), or count objects (`census`).
+        """Change options (`set`), or count objects (`census`): it has to load `CONTROL`.
 
         Raises:
             ChildError: It refused.
@@ -168,7 +145,7 @@ async def ask(place: Place, path: str, asked: Any) -> bytes:
         ChildError: There was no whole answer.
     """
     async with asyncio.timeout(PATIENCE), await connect(place) as client:
-        answer = await client.ask(path, json.dumps(asked).encode())
+        answer = client.ask(path, json.dumps(asked).encode())
         body = await rest(answer)
     if answer.status != 200 or not answer.done:  # noqa: PLR2004
         raise ChildError(f"{place} answers {path} with {answer.status}: {body!r}")

@@ -10,7 +10,7 @@ from judge.strict import taken
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.chunks.growing_text import Growth, ProvedGrowth
 from llm_normalize.chat.state.stream_state import Asked, Seen
-from llm_normalize.fixes.delta.content_cumulative import ContentCumulative
+from llm_normalize.fixes.cumulative import ContentCumulative
 from llm_normalize.repair.fix import (
     DONE,
     chunk,

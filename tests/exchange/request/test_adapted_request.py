@@ -15,7 +15,7 @@ from llm_normalize.exchange.request.adapted_request import (
 from llm_normalize.request.adaptation import Adaptation, HostAdaptations
 from llm_normalize.request.adaptations import ADAPTATIONS
 from llm_normalize.request.refusals.learned_rejections import Learned
-from proxies import HOST, chat_flow, fail, messages
+from proxies import HOST, Proxy, chat_flow, fail, messages
 
 KEYED = {"model": "m", "prompt_cache_key": "k", "n": 1}
 
@@ -83,12 +83,13 @@ def test_what_it_keeps_it_keeps_exactly() -> None:
 
 
 def test_bug_in_an_adaptation_leaves_the_request(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    proxy: Proxy, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = chat_flow(request=KEYED)
-    before = made.request.raw_content
+    before, made.response = made.request.raw_content, None
     monkeypatch.setattr(Adaptation, "is_for_model", fail)
-    assert adapted(made) is None
+    proxy.addon.requestheaders(made)
+    proxy.addon.request(made)
     assert made.request.raw_content == before
     assert messages(caplog, "ERROR") == [
         f"normalize: a request to {HOST} passes as it is"

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from llm_normalize import conformance
-from llm_normalize.exchange.request import input_at_chat
-from llm_normalize.exchange.request.input_at_chat import chat_of
+from llm_normalize.exchange.request import translated_request
+from llm_normalize.exchange.request.translated_request import chat_of
 from llm_normalize.repair.fix import DONE, Wire, calling, chunk, head, rest, wire
 from proxies import Proxy, chat_flow, fail
 
@@ -29,7 +29,7 @@ SAID = [{"role": "user", "content": "heron?"}]
 def test_request_of_chat_is_not_read_whatever_its_tools_take(
     monkeypatch: pytest.MonkeyPatch, asked: Any
 ) -> None:
-    monkeypatch.setattr(input_at_chat, "read_request", fail)
+    monkeypatch.setattr(translated_request, "read_request", fail)
     assert chat_of(json.dumps(asked, indent=1).encode()) is None
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from exchange.source.second_answers import SecondAnswers
-from llm_normalize.exchange.source import polling, retry
+from llm_normalize.exchange.source import pending_result, retry
 
 
 @pytest.fixture
@@ -9,5 +9,5 @@ def upstream(monkeypatch: pytest.MonkeyPatch) -> SecondAnswers:
     """A provider that is asked again, and answers at once."""
     made = SecondAnswers()
     monkeypatch.setattr(retry, "send", made.send)
-    monkeypatch.setattr(polling, "_LOOK", 0.001)
+    monkeypatch.setattr(pending_result, "_LOOK", 0.001)
     return made

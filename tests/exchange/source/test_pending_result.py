@@ -8,7 +8,7 @@ from mitmproxy.proxy.mode_specs import ProxyMode
 
 from exchange.source.second_answers import SecondAnswers
 from llm_normalize.exchange.delivery.stream_or_buffer import is_pending
-from llm_normalize.exchange.source import pending_result, polling
+from llm_normalize.exchange.source import pending_result
 from llm_normalize.exchange.source.pending_result import fetch
 from llm_normalize.exchange.state.running_answer import RunningAnswer
 from llm_normalize.exchange.state.settings import Settings
@@ -43,7 +43,7 @@ def status(monkeypatch: pytest.MonkeyPatch) -> Status:
     made = Status(READY)
     monkeypatch.setattr(pending_result, "send", made.send)
     for name in ("_FIRST_WAIT", "_LONGEST_WAIT", "_LOOK"):
-        monkeypatch.setattr(polling, name, 0.001)
+        monkeypatch.setattr(pending_result, name, 0.001)
     return made
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.exchange.source import polling
-from llm_normalize.exchange.source.polling import Ask, result_of
+from llm_normalize.exchange.source import pending_result
+from llm_normalize.exchange.source.pending_result import Ask, result_of
 from llm_normalize.mitm.second_request import Reply, UpstreamError
 
 NAME = "req-1"
@@ -28,7 +28,7 @@ def _fast(monkeypatch: pytest.MonkeyPatch) -> None:
         "_LOOK": 0.02,
         "TIMEOUT": 5,
     }.items():
-        monkeypatch.setattr(polling, name, seconds)
+        monkeypatch.setattr(pending_result, name, seconds)
 
 
 class Asks:
@@ -102,9 +102,9 @@ def test_waits_grow_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
         def __getattr__(self, name: str) -> Any:
             return getattr(asyncio, name)
 
-    monkeypatch.setattr(polling, "_FIRST_WAIT", 1.0)
-    monkeypatch.setattr(polling, "_LONGEST_WAIT", 2.0)
-    monkeypatch.setattr(polling, "asyncio", Asyncio())
+    monkeypatch.setattr(pending_result, "_FIRST_WAIT", 1.0)
+    monkeypatch.setattr(pending_result, "_LONGEST_WAIT", 2.0)
+    monkeypatch.setattr(pending_result, "asyncio", Asyncio())
     assert polled(Asks(*[WAIT] * 4, READY)) is READY
     assert waits == [1.0, 1.5, 2.0, 2.0, 2.0]
 
@@ -136,7 +136,7 @@ def test_bug_in_asking_is_a_failure_whose_text_is_not_told() -> None:
 
 
 def test_result_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "TIMEOUT", 0.1)
+    monkeypatch.setattr(pending_result, "TIMEOUT", 0.1)
     expected = 504, error("No result within 0.1 seconds (request req-1)")
     assert failure(polled(Asks(WAIT))) == expected
 
@@ -145,7 +145,7 @@ def test_result_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
 def test_asking_does_not_outlive_the_limit(
     monkeypatch: pytest.MonkeyPatch, first: list[EventRecord]
 ) -> None:
-    monkeypatch.setattr(polling, "TIMEOUT", 0.1)
+    monkeypatch.setattr(pending_result, "TIMEOUT", 0.1)
     endless, ask = Endless(), Asks(*first, READY)
 
     async def asked() -> Reply:
@@ -161,7 +161,7 @@ def test_asking_does_not_outlive_the_limit(
 
 
 def test_client_that_leaves_waiting_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "_FIRST_WAIT", 60.0)
+    monkeypatch.setattr(pending_result, "_FIRST_WAIT", 60.0)
     looks = iter([False, False, False])
     ask = Asks(READY)
     assert polled(ask, is_gone=lambda: next(looks, True)) is None

@@ -186,11 +186,12 @@ def test_addon_that_is_gone_when_the_answer_arrives(
 def impatient(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> Proxy:
     """A proxy that begins a stream in a moment, whatever its provider says."""
     proxy.set(normalize_retry=20)
-    settings = proxy.addon.settings.of
+    answers = proxy.addon._answers
+    settings = answers._settings
     monkeypatch.setattr(
-        proxy.addon.settings,
-        "of",
-        lambda flow: replace(settings(flow), keepalive=0.001),
+        answers,
+        "_settings",
+        lambda exchange: replace(settings(exchange), keepalive=0.001),
     )
     return proxy
 

@@ -7,7 +7,7 @@ import pytest
 
 from exchange.source.second_answers import JSON, SecondAnswers
 from llm_normalize.mitm.second_request import Reply
-from llm_normalize.protocols.responses.reasoning_text import packed
+from llm_normalize.protocols.responses.content import packed
 from llm_normalize.repair.fix import completion
 from llm_normalize.wire.json_text import dumps
 from proxies import HOST, Proxy, chat_flow, connected, response_of

@@ -14,7 +14,6 @@ from llm_normalize.inspect.transcript import Transcript
 from llm_normalize.records import record_line
 from llm_normalize.records.record_line import Entry, TextPair
 from llm_normalize.records.snapshot import KEY
-from llm_normalize.records.statistics import Stats
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.wire.content_encoding import Decoder, decoder_for
@@ -53,7 +52,7 @@ def test_what_runs_is_shown_and_more_of_it_when_it_has_doubled(
     assert made.metadata[KEY]["end"] == "running"
     running.show()
     assert len(response_of(made).raw_content or b"") == 72
-    running.store(running.close(Stats(), 200, "complete"))
+    running.store(running.close(200, "complete"))
     assert made.metadata[KEY]["end"] == "complete"
 
 
@@ -80,7 +79,7 @@ def test_list_of_flows_log_and_views_say_who_broke_off(
     running = streaming(made)
     assert running.rewriter is not None
     running.rewriter.read(data[: data.index(b"\n\n") + 2])
-    running.broke(Stats())
+    running.broke()
     assert made.metadata[KEY]["end"] == end
     what = "1 of 1 events"
     if "Server" in message or "limit" in message:  # mitmproxy answers instead
@@ -104,7 +103,7 @@ def test_corrupt_answer_is_not_called_a_client_that_left() -> None:
     decoder = decoder_for("gzip")
     assert decoder is not None
     assert running.stream_through(decoder).read(b"this is not compressed") == []
-    running.broke(Stats())
+    running.broke()
     assert made.metadata[KEY]["end"] == "upstream-broke"
     assert made.comment == "normalize: what the provider sent is corrupt"
 
@@ -119,7 +118,7 @@ def test_record_goes_to_the_log_without_the_secrets_of_the_request() -> None:
     settings = Settings(FIXES, observe=False, strict=False, log=Log())  # type: ignore[arg-type]
     made = chat_flow()
     made.request.path = f"/nvapi-key{made.request.path}"
-    RunningAnswer.of(made, settings).close(Stats(), 200, "complete")
+    RunningAnswer.of(made, settings).close(200, "complete")
     (entry,) = lines
     assert entry.record["path"] == "/***/v1/chat/completions"
     assert entry.record["flow"] == made.id
@@ -169,7 +168,7 @@ def test_log_has_the_same_lines_whether_anybody_looks_on_or_not(observe: bool) -
         rewriter = running.stream_through(Decoder())
         for read in reads:
             rewriter.read(read)
-        running.complete(Stats(), 200, running.figures())
+        running.complete(200, running.figures())
         lines = [json.loads(record_line.line(each)) for each in entries]
         for each in lines:
             for key in ("flow", "ms", "time", "first_ms", "total_ms"):

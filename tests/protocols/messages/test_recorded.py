@@ -9,7 +9,7 @@ from each_case import each_case
 from judge.messages_form import Object, Reader, check_body, check_error, read
 from judge.strict import chunks
 from llm_normalize import conformance
-from llm_normalize.protocols.failed_answer import failure_in
+from llm_normalize.protocols.chat_answer import failure_in
 from llm_normalize.protocols.messages import MESSAGES
 from llm_normalize.protocols.messages.tool_ids import original
 from llm_normalize.protocols.protocol import UntranslatableError

@@ -9,7 +9,7 @@ from llm_normalize.protocols import endpoint_at
 from llm_normalize.protocols.protocol import Circumstances, UntranslatableError
 from llm_normalize.protocols.responses import RESPONSES
 from llm_normalize.protocols.responses.compaction import PROMPT
-from llm_normalize.protocols.responses.reasoning_text import packed
+from llm_normalize.protocols.responses.content import packed
 
 PATH = Circumstances(end="/responses/compact")
 TOOL = {"type": "function", "name": "find_ferry"}

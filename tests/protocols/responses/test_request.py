@@ -14,7 +14,7 @@ from llm_normalize.protocols.protocol import (
     UntranslatableError,
 )
 from llm_normalize.protocols.responses import RESPONSES
-from llm_normalize.protocols.responses.reasoning_text import packed
+from llm_normalize.protocols.responses.content import packed
 from llm_normalize.wire.json_text import Number
 
 FERRY = {"type": "function", "name": "find_ferry", "parameters": {"type": "object"}}

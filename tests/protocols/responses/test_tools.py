@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
+from llm_normalize.protocols.calls import Tool
 from llm_normalize.protocols.protocol import UntranslatableError
 from llm_normalize.protocols.responses.tools import Tools
-from llm_normalize.protocols.tool_names import Tool
 
 SCHEMA = {"type": "object", "properties": {"to": {"type": "string"}}}
 FERRY = {"type": "function", "name": "find_ferry", "parameters": SCHEMA}

@@ -10,8 +10,8 @@ from llm_normalize.native_fixes import message_events as m
 from llm_normalize.native_fixes.native_fix import wire as native_wire
 from llm_normalize.native_fixes.response_events import WHOLE
 from llm_normalize.protocols import native_readers
+from llm_normalize.protocols.calls import CallIds
 from llm_normalize.protocols.messages.native.message_reader import MessagesReader
-from llm_normalize.protocols.messages.native.parts import CallIds
 from llm_normalize.protocols.native_reader import NativeAsked
 from llm_normalize.protocols.native_readers import native_reader
 from llm_normalize.repair.engine.native_stream import NativeStream
@@ -179,7 +179,7 @@ def test_what_is_kept_of_a_response_is_bounded(name: str) -> None:
 
 
 def test_ids_of_calls_that_are_kept_are_bounded() -> None:
-    ids = CallIds("exchange", ())
+    ids = CallIds(())
     tracemalloc.start()
     assert len({ids.take("x" * 100_000 + str(at)) for at in range(140)}) == 140
     kept, _ = tracemalloc.get_traced_memory()

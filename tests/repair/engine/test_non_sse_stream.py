@@ -4,7 +4,7 @@ import pytest
 
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.fixes.errors.error_unwrapped import ErrorUnwrapped
+from llm_normalize.fixes.error_bodies import ErrorUnwrapped
 from llm_normalize.repair.engine.non_sse_stream import NonSseStream
 from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.repair.outcome import EventRecord

@@ -363,6 +363,12 @@ _SPLIT_FRAME = ENVELOPE | {"choices"}
 CHUNK_FRAME = ENVELOPE | {"choices", "obfuscation"}
 
 
+def drop_keys(part: Chunk, keys: Iterable[str]) -> bool:
+    """Drop *keys* of *part*, which it has; tell whether there were any."""
+    dropped = [part.pop(key) for key in [*keys]]
+    return bool(dropped)
+
+
 def put_first(target: Chunk, key: str, value: Json) -> None:
     """Set *key* of *target*, in place; a new one becomes the first."""
     if key in target:

@@ -33,18 +33,36 @@ def bare_of(choice: Chunk) -> Chunk:
 
 def part_text(chunk: Chunk) -> list[Chunk] | None:
     """Return *chunk* in two, text before the calls it stands beside; None if it is one."""
-    texts: list[Chunk] = []
+    return part_first(chunk, ("content",), ("tool_calls",), takes_logprobs=True)
+
+
+def part_first(
+    chunk: Chunk,
+    keys: tuple[str, ...],
+    others: tuple[str, ...],
+    *,
+    takes_logprobs: bool,
+) -> list[Chunk] | None:
+    """Return *chunk* in two; None if it is one.
+
+    Args:
+        chunk: The chunk. It loses what goes first.
+        keys: What of its deltas goes first.
+        others: What it has to stand beside.
+        takes_logprobs: Whether log probabilities go first, too.
+    """
+    firsts: list[Chunk] = []
     for _, choice, delta in deltas(chunk):
-        if delta.get("content") and delta.get("tool_calls"):
-            # The role opens the choice, so it goes with what comes first.
-            text_delta = {
-                key: delta.pop(key) for key in ("role", "content") if key in delta
-            }
-            texts.append({**choice, "delta": text_delta, "finish_reason": None})
-            choice.pop("text", None)
-            if "logprobs" in choice:
-                choice["logprobs"] = None
-    return [{**envelope_of(chunk), "choices": texts}, chunk] if texts else None
+        known = [key for key in keys if delta.get(key)]
+        if not known or not any(delta.get(key) for key in others):
+            continue
+        # The role opens the choice, so it goes with what comes first.
+        first = {key: delta.pop(key) for key in ("role", *known) if key in delta}
+        firsts.append({**choice, "delta": first, "finish_reason": None})
+        if "logprobs" in choice:
+            (choice if takes_logprobs else firsts[-1])["logprobs"] = None
+        choice.pop("text", None)
+    return [{**envelope_of(chunk), "choices": firsts}, chunk] if firsts else None
 
 
 def part_calls(chunk: Chunk) -> list[Chunk] | None:

@@ -20,24 +20,22 @@ _OWN = {"index", "id", "type", "function", "custom"}
 class GrowingText:
     """A text in parts, each spelled as in JSON; nothing once it is too long."""
 
-    __slots__ = ("_parts", "_size")
+    __slots__ = ("_parts", "size")
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
-        self._size = 0
+        self.size = 0
+        """Its bytes, even those that are no longer stored."""
 
     def add(self, part: bytes) -> None:
         """Add what comes next."""
-        self._size += len(part)
-        if self._size > _STORED:
+        self.size += len(part)
+        if self.size > _STORED:
             self._parts.clear()
             return
         self._parts.append(part)
         if len(self._parts) > _PARTS:
             self._parts[:] = [b"".join(self._parts)]
-
-    def __bool__(self) -> bool:
-        return self._size > 0
 
     def __str__(self) -> str:
         return str(loads(b'"%b"' % b"".join(self._parts)))
@@ -69,7 +67,9 @@ class SaidAnswer:
         return str(self._text)
 
     def __bool__(self) -> bool:
-        return bool(self._reasoning) or any(extra for _, extra in self.calls.values())
+        return self._reasoning.size > 0 or any(
+            extra for _, extra in self.calls.values()
+        )
 
     def note(self, delta: Chunk) -> None:
         """Record a delta, or a message, as it is sent."""
@@ -78,7 +78,7 @@ class SaidAnswer:
         if isinstance(thought, str):
             self._reasoning.add(dumps(thought)[1:-1])
         text = delta.get(TEXT)
-        if self._reasoning and text and isinstance(text, str):
+        if self._reasoning.size and text and isinstance(text, str):
             self._text.add(dumps(text)[1:-1])
         if "tool_calls" in delta:
             for call in calls(delta):
@@ -101,7 +101,7 @@ class SaidAnswer:
     def growing(self, keys: Sequence[str]) -> GrowingText | None:
         """The text that grows with these *keys* of a delta, if it is stored."""
         if TEXT in keys:
-            return self._text if self._reasoning else None
+            return self._text if self._reasoning.size else None
         return self._reasoning if keys else None
 
     @classmethod

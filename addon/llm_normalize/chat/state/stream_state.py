@@ -305,6 +305,13 @@ class Seen:
         if not choice.get("index"):
             self.said.note(choice["delta"])
 
+    def note_arguments(self, chunk: Chunk) -> None:
+        """Record a chunk, as it is sent, which has nothing but more arguments of a call."""
+        (choice,) = chunk["choices"]
+        (call,) = choice["delta"]["tool_calls"]
+        opened = self.choices[choice["index"]].calls[call["index"]]
+        opened.add(call["function"]["arguments"])
+
     def _note_envelope(self, chunk: Chunk) -> None:
         for key, kind in SHARED.items():
             value = chunk.get(key)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...records import private_file
-from ...records.file_lock import lock
+from ...records.private_file import lock
 from .. import processes
 from ..processes import Started
 from .settings import ProxyError, Values

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from ...text.authority import PORTS, address
+from ...text.network_address import PORTS, address
 
 _SOCKS = dict.fromkeys(("socks", "socks4", "socks4a", "socks5", "socks5h"), 1080)
 _ALL = PORTS | _SOCKS

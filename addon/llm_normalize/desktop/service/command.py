@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...text.console import say
-from ...text.port import add_port
+from ...text.network_address import add_port
 
 if TYPE_CHECKING:
     from ..machine import Machine

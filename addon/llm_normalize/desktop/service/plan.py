@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ...text.loopback import LOCAL
+from ...text.network_address import LOCAL
 from ..machine import Machine
 from ..mitmproxy_program import program, script
 from ..trust.authority import confdir_of

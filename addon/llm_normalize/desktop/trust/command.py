@@ -63,9 +63,8 @@ def main(given: Sequence[str]) -> int:
     from ..machine import Machine  # noqa: PLC0415
     from .actions import Actions  # noqa: PLC0415
     from .authority import AuthorityError  # noqa: PLC0415
-    from .lock import BusyError  # noqa: PLC0415
     from .record import RecordError  # noqa: PLC0415
-    from .session import Refused  # noqa: PLC0415
+    from .session import BusyError, Refused  # noqa: PLC0415
 
     actions = Actions(flags, Machine())
     try:

@@ -1,21 +1,31 @@
-"""One start of `llm-normalize trust`: its folder, its user, and the lines it prints."""
+"""One start of `llm-normalize trust`: its folder, its user, the lines it prints, and its lock.
+
+Folders are locked, without a file that would stay in them.
+"""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ...home import trust_advice
+from ...records.private_file import lock
 from ..machine import Machine
 from .authority import KEYS, AuthorityError, confdir_of, loose
 from .certificate import Certificate
-from .lock import locked
 from .record import TrustRecord
 
 WIDTH = 14
+_STEP = 0.1  # seconds between looks
+
+
+class BusyError(Exception):
+    """Another one is at work, as one sentence."""
 
 
 class Refused(Exception):  # noqa: N818 - nothing went wrong
@@ -146,3 +156,50 @@ class Session:
             except OSError as error:
                 print(f"{each.path}: {error.strerror}: not repaired")
                 self.failed = True
+
+
+@contextlib.contextmanager
+def locked(
+    folders: Iterable[Path], shared: Iterable[Path] = (), seconds: float = 30
+) -> Iterator[list[str]]:
+    """Hold *folders*, which are there, against other starts; lend what could not be locked.
+
+    Args:
+        folders: What is this user's.
+        shared: What other users' starts hold, too, for a moment.
+        seconds: How long to wait for one of those.
+
+    Raises:
+        BusyError: Another start holds one of them.
+    """
+    warnings = []
+    waits = {**dict.fromkeys(folders, 0.0), **dict.fromkeys(shared, seconds)}
+    with contextlib.ExitStack() as stack:
+        for folder, wait in waits.items():
+            try:
+                _lock(folder, stack, time.monotonic() + wait)
+            except BlockingIOError:
+                raise BusyError(
+                    f"another `trust` is at work (it holds {folder}): wait until it has "
+                    "ended, or answer what it asks, then start this again"
+                ) from None
+            except OSError as error:
+                warnings.append(
+                    f"{folder} cannot be locked ({error.strerror}): start no second "
+                    "`trust` until this one has ended"
+                )
+        yield warnings
+
+
+def _lock(folder: Path, stack: contextlib.ExitStack, until: float) -> None:
+    number = os.open(folder, os.O_RDONLY)
+    stack.callback(os.close, number)
+    while True:
+        try:
+            lock(number)
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                raise
+            time.sleep(_STEP)
+        else:
+            return

@@ -1,4 +1,4 @@
-"""Answers whose body was collected: repaired as one body, or made into a stream."""
+"""Answers whose body was collected: repaired as one body or made into a stream, and translated."""
 
 import contextlib
 import logging
@@ -8,19 +8,22 @@ from mitmproxy import http
 
 from ...chat.errors.errors import phrase
 from ...chat.errors.failed_body import is_page_or_words
+from ...protocols.answer_stream import error_in, object_in
+from ...protocols.protocol import JsonObject, UntranslatableError
 from ...repair.engine.body import LARGE, STATUS, repair_body, status_due
+from ...repair.engine.translated_output import TRANSLATED
 from ...repair.outcome import EventRecord
 from ...wire.content_encoding import Decoder, LargeBodyError, decode
 from ...wire.event_boundary import EVENT
-from ...wire.json_text import is_container
+from ...wire.json_text import dumps, is_container
 from ...wire.limits import MAX_EVENT
 from ..message.message_body import content_of
 from ..message.request_facts import quoted
+from ..request.translated_request import TranslatedRequest
 from ..state.exchange import Exchange
 from ..state.running_answer import RunningAnswer
 from ..stream.stream_rewriter import Turn
 from .stream_or_buffer import is_good, is_workers_ai_answer
-from .translated_answer import translate_body
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +36,8 @@ _CONTAINERS = 200_000
 """Objects and arrays of a body that is repaired; log probabilities have many."""
 _OBJECTS = 1000
 """Objects and lines of a body that is repaired at once: some cost as much as a hundred."""
+_NONE = "The provider's answer is not a chat completion."
+_FAILED = "The proxy failed at translating the answer."
 
 
 def repair(exchange: Exchange, running: RunningAnswer) -> Figures:
@@ -52,7 +57,7 @@ def repair(exchange: Exchange, running: RunningAnswer) -> Figures:
         _make_stream(exchange, response, running)
     rewriter = running.rewriter
     if rewriter is None:
-        return repair_response(response, running, running.label)
+        return repair_response(response, running)
     content = response.data.content
     if content and not rewriter.bytes_in:
         # Made by another addon, or a server replay: it never passed the rewriter.
@@ -111,15 +116,13 @@ def is_slow(response: http.Response) -> bool:
     return parts > _OBJECTS
 
 
-def repair_response(
-    response: http.Response, running: RunningAnswer, label: str
-) -> Figures:
+def repair_response(response: http.Response, running: RunningAnswer) -> Figures:
     """Repair the body of *response*, unless it cannot be read. Never raises.
 
     Returns:
         Its figures: one event, or none without a body.
     """
-    settings = running.settings
+    settings, label = running.settings, running.label
     size = len(response.raw_content or b"")
     content = repaired = None
     try:
@@ -131,14 +134,9 @@ def repair_response(
         status = HTTPStatus.BAD_GATEWAY if is_page else status
         if content or (content is not None and status >= HTTPStatus.BAD_REQUEST):
             running.record.is_error = status >= HTTPStatus.BAD_REQUEST
-            if running.native is not None:
-                repaired = running.native.body(
-                    content, status, running.asked, settings.fixes, label
-                )
-            else:
-                repaired = repair_body(
-                    content, status, running.asked, settings.fixes, label
-                )
+            native, asked = running.native, running.asked
+            repair_whole = repair_body if native is None else native.body
+            repaired = repair_whole(content, status, asked, settings.fixes, label)
             if is_page:
                 repaired.status = status
                 repaired.fixed(STATUS)
@@ -182,3 +180,37 @@ def _take(
     rename = repaired.changed or running.settings.applies("content-type-wrong")
     if kind != _JSON and rename and is_container(repaired.after[0]):
         response.headers["content-type"] = _JSON
+
+
+def translate_body(
+    record: EventRecord, status: int, translated: TranslatedRequest, label: str
+) -> None:
+    """Put the translation of a body in its place. Never raises.
+
+    Args:
+        record: The body, repaired; it gets a status of its own if it is no answer, though
+            the provider's status says so.
+        status: The status that the provider sent.
+        translated: Its request.
+        label: Names the answer in log lines.
+    """
+    value = object_in(record.after[-1])
+    status, words = record.status or status, _NONE
+    is_good = status < HTTPStatus.BAD_REQUEST
+    made: JsonObject | None = None
+    try:
+        if is_good and isinstance(value.get("choices"), list):
+            words = _FAILED
+            made = translated.answer.body(value)
+    except UntranslatableError as error:
+        words = str(error)
+    except Exception:
+        logger.exception("%s: it cannot be translated", label)
+    if made is None:
+        if is_good:
+            status = record.status = int(HTTPStatus.BAD_GATEWAY)
+        else:
+            words = phrase(status)
+        made = translated.protocol.error_body(status, error_in(value, words))
+    record.after[:] = [dumps(made)]
+    record.fixed(TRANSLATED)

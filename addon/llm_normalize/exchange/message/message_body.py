@@ -69,6 +69,12 @@ def content_of(message: http.Message, containers: int = CONTAINERS) -> bytes:
     return found
 
 
+def plain_body(request: http.Request) -> bytes:
+    """Return the body of *request* if it is not encoded, else an empty one."""
+    is_encoded = bool(header_in(request.headers.fields, b"content-encoding"))
+    return b"" if is_encoded else request.raw_content or b""
+
+
 def put_content(request: http.Request, body: bytes) -> None:
     """Give *request* a *body* that the proxy has made of the one that it had."""
     request.content = body

@@ -8,9 +8,11 @@ from mitmproxy import http
 
 from ...chat.state.stream_state import Asked
 from ...mitm.helpers import parse_authority
+from ...mitm.reverse_proxy import sent_host
 from ...text.echo import Echo
+from ...text.network_address import netloc
 from ...text.printable import brief
-from ...wire.header import header_in, host_in
+from ...wire.header import header_in
 from .message_body import request_body
 from .response_headers import answers_events
 
@@ -22,19 +24,19 @@ _TELLING = re.compile(r"auth|key|token|secret|cookie|sig", re.IGNORECASE)
 _TELLING_NAME = re.compile(_TELLING.pattern.encode(), re.IGNORECASE)
 _LONGEST = 64  # bytes of a name that is remembered
 
-_PORTS = {"http": 80, "https": 443}
-
 
 def named_host(request: http.Request) -> str:
     """Return the host that the client names, as `pretty_host` does, which takes long."""
-    named = host_header(request)
+    named = sent_host(request)
     return _host_in(named) if named else request.host
 
 
-def host_header(request: http.Request) -> str:
-    """The client's name for the host, maybe empty."""
-    data = request.data
-    return host_in(data.http_version, data.authority, data.headers.fields)
+def places_of(request: http.Request) -> list[tuple[str, int]]:
+    """Return both host names by which a user may know that of *request*, with its port.
+
+    They differ behind the `keep_host_header` option, say.
+    """
+    return [(host, request.port) for host in (request.host, named_host(request))]
 
 
 @functools.lru_cache(maxsize=256)
@@ -54,9 +56,7 @@ def place_of(request: http.Request, host: str = "") -> str:
 
 @functools.lru_cache(maxsize=256)
 def _place(host: str, port: int, scheme: str) -> str:
-    host = host.strip("[]")
-    host = f"[{host}]" if ":" in host else host
-    return host if port == _PORTS.get(scheme) else f"{host}:{port}"
+    return netloc(scheme, host.strip("[]"), port)
 
 
 def asked_of(

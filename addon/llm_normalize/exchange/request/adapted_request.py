@@ -10,9 +10,9 @@ from ...request.adaptation import CHAT, Body, HostAdaptations
 from ...request.refusals.dropped_parameters import apply, ordered
 from ...request.refusals.learned_rejections import Key, Learned, mark_of
 from ...text.printable import brief
-from ...wire.json_text import dumps, value_in
+from ...wire.json_text import as_string, dumps, value_in
 from ..message.message_body import content_of, put_content
-from ..message.request_facts import named_host, place_of
+from ..message.request_facts import named_host
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ def adapt(
     observe: bool,
     sent_as: str = CHAT,
 ) -> Adapted | None:
-    """Change the request of *flow* to what its provider accepts. Never raises.
+    """Change the request of *flow* to what its provider accepts.
 
     Args:
         flow: The flow; none of its request has been sent.
@@ -61,23 +61,6 @@ def adapt(
     Returns:
         What was changed; None where nothing was.
     """
-    try:
-        return _adapt(flow, here, learned, client, observe=observe, sent_as=sent_as)
-    except Exception:
-        host = brief(place_of(flow.request))
-        logger.exception("normalize: a request to %s passes as it is", host)
-        return None
-
-
-def _adapt(
-    flow: http.HTTPFlow,
-    here: HostAdaptations,
-    learned: Learned,
-    client: bytes,
-    *,
-    observe: bool,
-    sent_as: str,
-) -> Adapted | None:
     request = flow.request
     try:
         text = content_of(request)
@@ -128,9 +111,7 @@ def _read(text: bytes) -> Body | None:
 
 def key_of(request: http.Request, body: Body, client: bytes) -> Key:
     """Return under what it is remembered what a *request* of *client* may not have."""
-    model = body.get("model")
-    name = model if isinstance(model, str) else ""
-    return request.host, request.port, name, client
+    return request.host, request.port, as_string(body.get("model")), client
 
 
 def client_of(flow: http.HTTPFlow) -> bytes:

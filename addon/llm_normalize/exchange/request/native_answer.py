@@ -15,7 +15,6 @@ from ...chat.request_body import read_request
 from ...chat.state.stream_state import Asked
 from ...protocols import Endpoint, endpoint_at
 from ...protocols.answer_stream import error_in
-from ...protocols.json_values import as_object
 from ...protocols.native_reader import NativeReader
 from ...protocols.native_readers import native_reader
 from ...protocols.protocol import ClientProtocol, JsonObject
@@ -25,7 +24,7 @@ from ...repair.engine.stream_to_body import MOST, values_in
 from ...repair.fix import Fix
 from ...repair.outcome import EventRecord
 from ...routing.hosts import Hosts
-from ...wire.json_text import dumps, value_in
+from ...wire.json_text import as_object, dumps, value_in
 from ..message.message_body import put_content, request_body
 from .adapted_request import Adapted
 
@@ -205,7 +204,7 @@ class NativeAnswer:
         """A body of what a stream says that was sent in its place; None if it breaks off."""
         reader, records = self._reader(), list[EventRecord]()
         stream = NativeStream(reader, records.append, label)
-        stream.refill(MOST)
+        stream.parser.budget_left = MOST
         out = b"".join([*stream.feed(data), *stream.end()])
         made = self.protocol.body_of(filter(None, map(as_object, values_in(out))))
         if made is None or (stream.raw_events and not reader.has_hole):

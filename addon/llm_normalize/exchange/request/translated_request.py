@@ -1,5 +1,6 @@
 """A request in another protocol that is sent as chat, and what gets its answer back."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -16,9 +17,22 @@ from ...protocols.protocol import (
     JsonObject,
     UntranslatableError,
 )
+from ...protocols.responses import RESPONSES
 from ...routing.keys import HEADER, OTHER_HEADER
+from ...wire.json_scanner import members
 from ...wire.json_text import dumps
 from ..message.message_body import content_of, put_content
+from .adapted_request import RequestEdit
+
+_NOT_CHAT = "request-not-chat"
+_INPUT = b'"input"'
+_BEGUN = re.compile(r"\[[ \t\r\n]*+[^\]]")
+"""A list that is not empty."""
+_OF_CHAT = (
+    "stream_options", "max_tokens", "max_completion_tokens", "n", "response_format",
+    "reasoning_effort", "logprobs", "verbosity",
+)  # fmt: skip
+"""What is chat's own: it has a place in this request, and none in the protocol's."""
 
 
 @dataclass(eq=False, slots=True)
@@ -149,3 +163,46 @@ def _translation(
     except ValueError as error:
         raise UntranslatableError(str(error)) from None
     return endpoint.protocol.translate(body, under)
+
+
+def chat_of(content: bytes) -> tuple[bytes, list[RequestEdit]] | None:
+    """Return the request *content* as chat, and what was changed; None if it is chat.
+
+    Cursor's agent sends `input` and flat tools to the path of chat completions, and reads
+    the answer as chat. So the request alone is translated.
+
+    Raises:
+        UntranslatableError: Chat has no place for what it asks.
+    """
+    if content.find(_INPUT) < 0 or not _has_input(content):
+        return None
+    try:
+        asked = read_request(content)
+    except ValueError:
+        return None
+    if asked.get("input") is None or asked.get("messages"):
+        return None
+    found = RESPONSES.translate(asked)
+    made = {key: each for key, each in found.body.items() if key != "stream_options"}
+    own = {key: asked[key] for key in _OF_CHAT if asked.get(key) is not None}
+    made = {**own, **made}
+    dropped = [path for path in found.dropped if path not in made]
+    changed = [
+        key for key in asked if key not in dropped and asked[key] != made.get(key)
+    ]
+    edits: list[RequestEdit] = [(_NOT_CHAT, "dropped", path) for path in dropped]
+    edits += [(_NOT_CHAT, "changed", key) for key in changed]
+    return dumps(made), edits
+
+
+def _has_input(content: bytes) -> bool:
+    """Tell whether a request may have `input` and no `messages`, without reading it all.
+
+    Many a tool has a parameter of that name.
+    """
+    text, found = content.decode(errors="replace"), False
+    for key, at in members(text):
+        if key == "messages" and _BEGUN.match(text, at):
+            return False
+        found = found or key == "input"
+    return found

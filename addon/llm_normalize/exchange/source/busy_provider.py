@@ -9,10 +9,10 @@ from mitmproxy import http
 
 from ...mitm.second_request import is_gone
 from ...routing.rate_limit_headers import retry_after
-from ...wire.json_text import Json, value_in
+from ...wire.json_text import Json, as_object, value_in
 from ..message.message_body import content_of, request_body
 from ..state.running_answer import RunningAnswer
-from .polling import unless_gone
+from .pending_result import unless_gone
 from .retry import Retry, ask_again
 
 STATUSES = (429, 503)
@@ -89,5 +89,4 @@ def _code(response: http.Response) -> Json:
         body = value_in(content_of(response))
     except ValueError:
         return None
-    error = body.get("error") if isinstance(body, dict) else None
-    return error.get("code") if isinstance(error, dict) else None
+    return as_object(as_object(body).get("error")).get("code")

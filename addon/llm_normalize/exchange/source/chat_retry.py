@@ -60,14 +60,12 @@ class ChatRetry:
         cls, exchange: Exchange, streams: AnswerStreams, translations: TranslationMemory
     ) -> Self | None:
         """The retry of a request as chat; None if its answer stays."""
-        endpoint = endpoint_at(exchange.flow.request.path)
-        if (
-            endpoint is None
-            or endpoint.own_answer is not None
-            or not translations.is_refused(exchange)
-        ):
+        if not translations.is_refused(exchange):
             return None
-        client = _client_of(exchange, streams)
+        endpoint = endpoint_at(exchange.flow.request.path)
+        if endpoint is None or endpoint.own_answer is not None:
+            return None
+        client = client_for_retry(exchange, streams)
         if client is None:
             return None
         first = exchange.running
@@ -130,7 +128,7 @@ class ChatRetry:
         exchange.running = self.first
 
 
-def _client_of(exchange: Exchange, streams: AnswerStreams) -> ClientStream | None:
+def client_for_retry(exchange: Exchange, streams: AnswerStreams) -> ClientStream | None:
     """Return where another answer can be sent; None if the first one stays."""
     response = exchange.flow.response
     if response is None or response.stream:
@@ -164,69 +162,40 @@ def _has_words(reply: Reply) -> bool:
     return reply.status != HTTPStatus.METHOD_NOT_ALLOWED and bool(object_in(reply.body))
 
 
-@dataclass(slots=True)
-class AskedRetry:
-    """A request that was translated from memory, and chat's path has a 404 for it.
+async def ask_untranslated(
+    exchange: Exchange, adapt: Callable[[], None]
+) -> Reply | None:
+    """Send a request untranslated; return the answer, unless the first one stays.
 
-    Memory is wrong then, or does not hold for this request. So it is sent once
-    untranslated, and its answer is taken, unless that says the same.
+    It was translated from memory, and chat's path has a 404 for it. Memory is wrong then,
+    or does not hold for this request. So it is sent once untranslated, and its answer is
+    taken, unless that says the same.
 
-    Attributes:
-        exchange: The exchange, whose first answer's headers have arrived.
-        client: Where the answer is sent.
-        streams: Reads the first answer.
-        translations: Forgets.
+    Args:
+        exchange: The exchange, whose first answer is complete.
+        adapt: Changes the request to what is accepted in its own protocol.
     """
-
-    exchange: Exchange
-    client: ClientStream
-    streams: AnswerStreams
-    translations: TranslationMemory
-
-    @classmethod
-    def of(
-        cls, exchange: Exchange, streams: AnswerStreams, translations: TranslationMemory
-    ) -> Self | None:
-        """The retry of a request untranslated; None if its answer stays."""
-        if not translations.is_doubtful(exchange):
-            return None
-        client = _client_of(exchange, streams)
-        if client is None:
-            return None
-        return cls(exchange, client, streams, translations)
-
-    async def send(self, adapt: Callable[[], None]) -> Reply | None:
-        """Send the request untranslated; return the answer, unless the first one stays.
-
-        Args:
-            adapt: Changes the request to what is accepted in its own protocol.
-        """
-        exchange, flow = self.exchange, self.exchange.flow
-        request, translated = flow.request, exchange.translated
-        assert translated is not None
-        if await self.streams.first_body(self.client) is None:
-            return None
-        self.translations.forget(exchange)
-        path, content, before = request.path, content_of(request), exchange.adapted
-        # Not a copy of the headers: it would be saved with the proxy's key.
-        headers, fields = request.headers, request.headers.fields
-        translated.restore(request)
-        if exchange.key is None:
-            translated.restore_key(request)
-        exchange.translated = None
-        exchange.adapted = _name_model(exchange, content)
-        adapt()
-        reply = await send_retry(
-            flow, content_of(request), live=True, slot=exchange.slot
-        )
-        if not isinstance(reply, Reply) or reply.status in STATUSES:
-            await drop(reply)
-            headers.fields = fields  # of a flow that is over meanwhile, nobody's
-            request.path = path
-            put_content(request, content)
-            exchange.translated, exchange.adapted = translated, before
-            return None
-        return reply
+    flow, translated = exchange.flow, exchange.translated
+    request = flow.request
+    assert translated is not None
+    path, content, before = request.path, content_of(request), exchange.adapted
+    # Not a copy of the headers: it would be saved with the proxy's key.
+    headers, fields = request.headers, request.headers.fields
+    translated.restore(request)
+    if exchange.key is None:
+        translated.restore_key(request)
+    exchange.translated = None
+    exchange.adapted = _name_model(exchange, content)
+    adapt()
+    reply = await send_retry(flow, content_of(request), live=True, slot=exchange.slot)
+    if not isinstance(reply, Reply) or reply.status in STATUSES:
+        await drop(reply)
+        headers.fields = fields  # of a flow that is over meanwhile, nobody's
+        request.path = path
+        put_content(request, content)
+        exchange.translated, exchange.adapted = translated, before
+        return None
+    return reply
 
 
 def _name_model(exchange: Exchange, chat: bytes) -> Adapted | None:

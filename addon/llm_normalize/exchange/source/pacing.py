@@ -2,10 +2,12 @@
 
 It is the last thing before a request is sent. `normalize_pace` says how many a host takes,
 and `normalize_begin` when a stream begins whose provider has sent nothing, not even headers.
+A client then knows that its request is taken, and waits on. The status is 200 whatever the
+provider says later: an error arrives as an event.
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from mitmproxy import http
@@ -16,12 +18,15 @@ from ...routing.gate import refusal
 from ...routing.pace import Queues, Slot
 from ...routing.rate_limit_headers import pause_of
 from ..delivery.answer_streams import AnswerStreams
-from ..delivery.early_headers import Grant, keep_waiting, may_begin
-from ..request.adapted_request import credential_of
+from ..message.response_headers import frame
+from ..request.adapted_request import body_of, credential_of
 from ..state.exchange import Exchange
 from ..state.settings import Settings
 
 _RELOADED = "The proxy was reloaded while this request waited; send it again."
+
+type Grant = Callable[[http.HTTPFlow, http.Response], None]
+"""Lets a web page read a response, if its origin is allowed."""
 
 
 @dataclass(slots=True)
@@ -66,11 +71,11 @@ class Pacing:
 
     async def _wait(self, exchange: Exchange, slot: Slot, settings: Settings) -> None:
         flow, seconds = exchange.flow, settings.keepalive
-        begins = bool(seconds) and may_begin(exchange)
+        begins = bool(seconds) and _may_begin(exchange)
         while not slot.ready.done():
             await asyncio.wait({slot.ready}, timeout=seconds if begins else None)
             if not slot.ready.done():
-                await keep_waiting(exchange, self.streams, self.grant)
+                await self._show_life(exchange)
         if _is_over(flow):
             slot.end()
             if flow.killable:
@@ -87,7 +92,7 @@ class Pacing:
     def _begin_later(self, exchange: Exchange, settings: Settings) -> None:
         """Begin a stream if its provider does not for so long."""
         seconds = settings.begin
-        if seconds and may_begin(exchange):
+        if seconds and _may_begin(exchange):
             create_task(
                 self._keep_waiting(exchange, seconds, settings.keepalive),
                 name="stream whose provider is silent",
@@ -101,10 +106,31 @@ class Pacing:
         flow = exchange.flow
         await asyncio.sleep(seconds)
         while exchange.is_open and flow.response is None and flow.error is None:
-            await keep_waiting(exchange, self.streams, self.grant)
+            await self._show_life(exchange)
             if not keepalive:
                 return
             await asyncio.sleep(keepalive)
+
+    async def _show_life(self, exchange: Exchange) -> None:
+        """Begin a stream that may begin, or send a newline if it has begun. Never raises."""
+        client = self.streams.client_of(exchange)
+        if client is None:
+            return
+        try:
+            if exchange.has_begun:
+                await client.send_early(b"\n")
+            else:
+                exchange.has_begun = await client.begin_early(self._headers(exchange))
+        except Exception:  # noqa: BLE001 - of mitmproxy's inner parts one may be gone
+            self.streams.cannot_send()
+
+    def _headers(self, exchange: Exchange) -> http.Response:
+        flow = exchange.flow
+        made = http.Response.make(200, b"", {"content-type": "text/event-stream"})
+        made.http_version = flow.request.http_version
+        frame(flow.request, made)
+        self.grant(flow, made)
+        return made
 
     def answered(self, exchange: Exchange) -> None:
         """Note that the answer of an exchange has begun, and what it says of the next."""
@@ -121,3 +147,9 @@ class Pacing:
 def _is_over(flow: http.HTTPFlow) -> bool:
     """Tell whether nobody waits for an answer: the client has left, or a user killed it."""
     return flow.error is not None or is_gone(flow)
+
+
+def _may_begin(exchange: Exchange) -> bool:
+    """Tell whether the answer of an exchange, not sent yet, is a stream that may begin."""
+    body = body_of(exchange.flow.request) if exchange.is_chat else None
+    return body is not None and body.get("stream") is True

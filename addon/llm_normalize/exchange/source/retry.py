@@ -10,7 +10,6 @@ from mitmproxy import http
 
 from ...mitm.second_request import (
     Reply,
-    UpstreamError,
     drop,
     is_gone,
     request_with,
@@ -30,7 +29,7 @@ from ..message.request_facts import quoted, secrets_of
 from ..request.adapted_request import RequestEdit, body_of, key_of
 from ..state.exchange import Exchange
 from ..state.running_answer import RunningAnswer
-from .polling import TIMEOUT, unless_gone
+from .pending_result import TIMEOUT, reply_or_reason, unless_gone
 
 logger = logging.getLogger(__name__)
 
@@ -217,7 +216,9 @@ async def send_retry(
         logger.info("normalize: not asked again: %s", reason)
         return reason
     reply = await unless_gone(
-        _answer(flow, body, live=live),
+        reply_or_reason(
+            lambda: send(flow, request_with(flow, body), TIMEOUT, live=live)
+        ),
         lambda: is_gone(flow),
         time.monotonic() + TIMEOUT,
     )
@@ -240,13 +241,3 @@ async def _comes_within(slot: Slot, seconds: float | None) -> bool:
     if not turn.done():
         slot.end()
     return turn.done()
-
-
-async def _answer(flow: http.HTTPFlow, body: bytes, *, live: bool) -> Reply | str:
-    """Return the reply to the request of *flow* with another *body*, or why there is none."""
-    try:
-        return await send(flow, request_with(flow, body), TIMEOUT, live=live)
-    except UpstreamError as error:
-        return str(error)
-    except Exception as error:  # noqa: BLE001 - a bug; its text may hold the key
-        return type(error).__name__

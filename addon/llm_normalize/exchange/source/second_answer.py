@@ -19,7 +19,6 @@ from ...chat.errors.errors import kind_of, phrase, wrapped
 from ...mitm.client_stream import ClientStream
 from ...mitm.helpers import create_task
 from ...mitm.second_request import ArrivingBody, Reply, replace_response
-from ...records.statistics import Stats
 from ...wire.content_encoding import decoder_for
 from ...wire.json_text import dumps
 from ..delivery.answer_streams import AnswerStreams
@@ -53,19 +52,15 @@ class SecondAnswer:
         running: Its first answer, of which nothing has been sent.
         client: Where the answer is sent.
         streams: Begins its stream.
-        stats: Counts it at its end.
     """
 
     exchange: Exchange
     running: RunningAnswer
     client: ClientStream
     streams: AnswerStreams
-    stats: Stats
 
     @classmethod
-    def of(
-        cls, exchange: Exchange, streams: AnswerStreams, stats: Stats
-    ) -> Self | None:
+    def of(cls, exchange: Exchange, streams: AnswerStreams) -> Self | None:
         """Return a replacement for an answer whose headers have arrived.
 
         Returns:
@@ -78,7 +73,7 @@ class SecondAnswer:
         client = streams.client_of(exchange)
         if client is None:
             return None
-        return cls(exchange, running, client, streams, stats)
+        return cls(exchange, running, client, streams)
 
     async def replace_first(self, find_retry: FindRetry) -> None:
         """Replace the first answer, if necessary. Never raises.
@@ -140,7 +135,7 @@ class SecondAnswer:
             return True
         if exchange.running is running:
             exchange.running = None
-        running.close_without_client(self.stats)
+        running.close_without_client()
         running.on_end()
         return False
 
@@ -154,13 +149,13 @@ class SecondAnswer:
         if path is AnswerPath.STREAMED:
             self.streams.begin(running)
             if is_reloaded:
-                running.end_without_hooks(self.stats)
+                running.end_without_hooks()
         elif path is AnswerPath.PASSED:
             frame(self.exchange.flow.request, response)
             response.stream = response.stream or True
         if is_reloaded and path is not AnswerPath.STREAMED:
             figures = repair(exchange, running)
-            running.complete(self.stats, response.status_code, figures)
+            running.complete(response.status_code, figures)
             running.on_end()
         parts = running.live_body or parts_of(response.raw_content or b"")
         response.data.content = None
@@ -207,7 +202,7 @@ class SecondAnswer:
             begun.headers.pop(name, None)
         self.streams.begin(running)
         if self.exchange.running is not running:  # the addon was reloaded
-            running.end_without_hooks(self.stats)
+            running.end_without_hooks()
 
     def _receive(self, parts: AsyncIterable[bytes]) -> None:
         """Let mitmproxy receive *parts* as the body instead of the first one."""

@@ -13,7 +13,7 @@ from ...protocols.answer_stream import error_in, object_in
 from ...protocols.responses.compaction import BEFORE
 from ...request.adaptation import DROPPED
 from ...request.message_forms import role_of, text_of
-from ...wire.json_text import Json, dumps
+from ...wire.json_text import Json, as_list, dumps
 from ..message.message_body import content_of, put_content
 from ..request.adapted_request import body_of
 from ..state.exchange import Exchange
@@ -70,7 +70,7 @@ def _shortened(messages: Json) -> list[Json] | None:
     The head stays, and so do the words that ask for the summary, and an earlier summary:
     it is all that is left of what went before. A result does not stay without its call.
     """
-    listed = messages if isinstance(messages, list) else []
+    listed = as_list(messages)
     first = [each for each in listed[:1] if role_of(each) in _HEAD]
     *said, asked = [*listed[len(first) :]] or [None]
     head = [*first, *filter(_is_summary, said)]

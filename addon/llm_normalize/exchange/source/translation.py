@@ -31,11 +31,10 @@ from ...text.printable import brief
 from ...wire.content_encoding import beginning
 from ...wire.json_text import dumps
 from ..message.message_body import content_of, put_content, request_body
-from ..message.request_facts import named_host, place_of
+from ..message.request_facts import place_of, places_of
 from ..request.adapted_request import Adapted, address_mark
-from ..request.input_at_chat import chat_of
 from ..request.native_answer import is_owners
-from ..request.translated_request import TranslatedRequest
+from ..request.translated_request import TranslatedRequest, chat_of
 from ..state.exchange import Exchange
 
 logger = logging.getLogger(__name__)
@@ -130,11 +129,9 @@ class TranslationMemory:
         return self._is_known_chat_only(exchange) or self._remembers(exchange, endpoint)
 
     def _is_known_chat_only(self, exchange: Exchange) -> bool:
-        request = exchange.flow.request
-        names, port = (request.host, named_host(request)), request.port
-        hosts = self.chat_only or Hosts([])
-        known = (hosts.include(name, port) for name in names)
-        return exchange.is_workers_ai or any(known)
+        hosts, places = self.chat_only or Hosts(), places_of(exchange.flow.request)
+        known = any(hosts.include(*place) for place in places)
+        return exchange.is_workers_ai or known
 
     def _remembers(self, exchange: Exchange, endpoint: Endpoint) -> bool:
         """Tell whether its client, or several others, found that a path is not served."""

@@ -3,7 +3,7 @@
 It is made when the request's headers arrive, and closed once: in `response`, in `error`,
 at a reload, or when mitmproxy ends. `open_exchanges` finds the exchange of a flow. State
 of a flow is elsewhere only where mitmproxy has no hook for it: a request has its key
-(`routing.key_on_request`) and the `Host` that its client sent (`mitm.asked_host`);
+(`routing.key_headers`) and the `Host` that its client sent (`mitm.reverse_proxy`);
 and `message_body` remembers by its message what is wrong with a body.
 """
 
@@ -13,9 +13,10 @@ from typing import Any, Self
 from mitmproxy import http
 
 from ...protocols import Endpoint
+from ...records.statistics import Stats
 from ...request.adaptation import CHAT, TRANSLATED
 from ...routing.gate import is_asked
-from ...routing.key_on_request import GuardedKey
+from ...routing.key_headers import GuardedKey
 from ...routing.pace import Slot
 from ...routing.routes import Routed
 from ..request.adapted_request import Adapted, client_of
@@ -132,12 +133,26 @@ class Exchange:
         is_chat = self.sent_as in (CHAT, TRANSLATED)
         return self.client if is_chat else self.client + self.sent_as.encode()
 
+    @property
+    def is_prepared(self) -> bool:
+        """Whether handling the headers of its request left work for the body.
+
+        Also if the options that asked for it have changed since.
+        """
+        return (
+            self.route is not None
+            or self.waits_for_model
+            or self.endpoint is not None
+            or self.translated is not None
+            or self.is_let_in
+        )
+
     def expect(self) -> None:
         """Have a record written, also if no answer comes."""
         self.is_expected = True
         _ = self.client  # a key of the proxy's may take the place of the client's
 
-    def new_answer(self, settings: Settings) -> RunningAnswer:
+    def new_answer(self, settings: Settings, stats: Stats) -> RunningAnswer:
         """Return its answer, which begins, or the record of one that never arrived."""
         self.is_expected = False
         if self.translated is not None:  # it cannot pass as it is any more
@@ -151,7 +166,7 @@ class Exchange:
             translated=self.translated,
             native=self.native if self.translated is None else None,
         )
-        running.slot = self.slot
+        running.slot, running.stats = self.slot, stats
         return running
 
     def hand_over(self) -> None:

@@ -31,7 +31,7 @@ class OpenExchanges:
     """
 
     def __init__(self, abandon: Callable[[Exchange], None]) -> None:
-        self.hosts = Hosts([])
+        self.hosts = Hosts()
         self._abandon = abandon
         self._open: dict[http.HTTPFlow, tuple[Exchange, _Head]] = {}
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from mitmproxy import http
@@ -12,7 +12,7 @@ from ...chat.chunks.growing_text import Growth, ProvedGrowth
 from ...chat.state.said_answer import SaidAnswer
 from ...chat.state.stream_state import Asked
 from ...mitm.client_stream import slow_down
-from ...mitm.disconnect import break_off, client_left, gateway_status
+from ...mitm.connection_errors import break_off, client_left, gateway_status
 from ...mitm.flow_list import annotate, show_anew
 from ...mitm.second_request import ArrivingBody, Reply, replace_response
 from ...protocols import Endpoint
@@ -89,6 +89,7 @@ class RunningAnswer:
         said: What its client may not send back, of a body.
         memory: Remembers that, where it may be put back.
         client: Names its client, see `Exchange.client`.
+        stats: Counts it at its end.
     """
 
     flow: http.HTTPFlow
@@ -115,6 +116,7 @@ class RunningAnswer:
     said: SaidAnswer | None = None
     memory: RememberedAnswers | None = None
     client: bytes = b""
+    stats: Stats = field(default_factory=Stats)
     _shown: int = 0  # bytes that had been sent when it was shown last
     _body: bytes | None = None  # what was shown then: another may be mitmproxy's own
 
@@ -263,7 +265,6 @@ class RunningAnswer:
 
     def close(
         self,
-        stats: Stats,
         status: int | None,
         end: str,
         figures: tuple[int, int, int] | None = None,
@@ -271,7 +272,6 @@ class RunningAnswer:
         """Write the record of a stream, or of an answer that never arrived, see `write`.
 
         Args:
-            stats: Counts it.
             status: The HTTP status that was sent, if any.
             end: How it ended, see `AnswerRecord.flow_record`.
             figures: Its figures, see `write`, if they are known.
@@ -287,14 +287,14 @@ class RunningAnswer:
                     unread.total(),
                     ", ".join(f"{reason} {count}" for reason, count in unread.items()),
                 )
-        return self.write(stats, status, end, figures or self.figures())
+        return self.write(status, end, figures or self.figures())
 
     def figures(self) -> tuple[int, int, int]:
         """Return how many events and bytes were received so far, and how many bytes sent."""
         return (0, 0, 0) if self.rewriter is None else self.rewriter.figures()
 
     def write(
-        self, stats: Stats, status: int | None, end: str, figures: tuple[int, int, int]
+        self, status: int | None, end: str, figures: tuple[int, int, int]
     ) -> Record | None:
         """Write the record, with its *figures*: events, bytes in, bytes out.
 
@@ -319,7 +319,7 @@ class RunningAnswer:
             names = dict.fromkeys(name for name, _, _ in record.request)
         if protocol is not None:
             fixes = {name: n for name, n in fixes.items() if name != TRANSLATED}
-        stats.add(
+        self.stats.add(
             record.host, record.model, fixes, names, record.tokens, protocol, status
         )
         summary = self._summary(status, end, figures[0]) or "nothing to repair"
@@ -327,25 +327,22 @@ class RunningAnswer:
         logger.info("normalize: %s %s: %s", host, model, summary)
         return line
 
-    def complete(
-        self, stats: Stats, status: int, figures: tuple[int, int, int]
-    ) -> None:
+    def complete(self, status: int, figures: tuple[int, int, int]) -> None:
         """Close the record of an answer that has come to its end.
 
         Args:
-            stats: Counts it.
             status: The HTTP status that was sent.
             figures: Its figures, see `write`.
         """
         rewriter = self.rewriter
         if rewriter is None:
-            self.store(self.write(stats, status, "complete", figures))
+            self.store(self.write(status, "complete", figures))
             return
         end, self.why = "complete", ""
         if rewriter.given_up:
             rewriter.pipeline.abandon()
             end = self._end_of_break("upstream-broke", CORRUPT)
-        self.store(self.close(stats, status, end, figures))
+        self.store(self.close(status, end, figures))
         self._let_go()
 
     def _end_of_break(self, end: str, why: str) -> str:
@@ -362,38 +359,37 @@ class RunningAnswer:
         self.why = "" if is_over else why
         return "complete" if is_over else end
 
-    def end_without_hooks(self, stats: Stats) -> None:
+    def end_without_hooks(self) -> None:
         """Close the record of a stream when it ends: no hook of this addon is called."""
         rewriter = self.rewriter
         assert rewriter is not None
 
         def ended() -> None:
-            self.store(self.close(stats, self.status, "complete"))
+            self.store(self.close(self.status, "complete"))
             self.on_end()
 
         def broke(_: object) -> None:
-            self.broke(stats)
+            self.broke()
             self.on_end()
 
         rewriter.on_end, rewriter.on_break = ended, broke
         rewriter.hand_over()
 
-    def close_without_client(self, stats: Stats) -> None:
+    def close_without_client(self) -> None:
         """Close the record of an answer whose client left before any of it was sent."""
-        self.store(self.close(stats, None, "client-left"))
+        self.store(self.close(None, "client-left"))
 
-    def abandon(self, stats: Stats, why: str) -> None:
+    def abandon(self, why: str) -> None:
         """Close the record of an answer that nothing more is received of, and say *why*."""
         if self.rewriter is not None:
             self.rewriter.pipeline.abandon()
         end = self._end_of_break("upstream-broke", why)
-        self.store(self.close(stats, self.status, end))
+        self.store(self.close(self.status, end))
 
-    def broke(self, stats: Stats, instead: int | None = None) -> None:
+    def broke(self, instead: int | None = None) -> None:
         """Close the record of an answer that broke off.
 
         Args:
-            stats: Counts it.
             instead: The status of what the client got in its place, if not mitmproxy's.
         """
         flow, rewriter = self.flow, self.rewriter
@@ -417,7 +413,7 @@ class RunningAnswer:
         elif message == Error.KILLED_MESSAGE:
             why = "it was killed"
         end = self._end_of_break("client-left" if is_left else "upstream-broke", why)
-        self.store(self.close(stats, status, end))
+        self.store(self.close(status, end))
         self._let_go()
 
     def _let_go(self) -> None:

@@ -248,13 +248,6 @@ class Rewriter:
             logger.exception("%s: it is not shown", self.pipeline.label)
         return out
 
-    def _look_at_waiting(self) -> None:
-        before, pipeline = self._waiting, self.pipeline
-        is_done = self._repair and pipeline.is_done
-        self._waiting = _END if is_done else pipeline.waiting
-        if self._waiting is not None and self._waiting != before:
-            self.on_wait()
-
     def hand_over(self) -> None:
         """Let `handed_over` find this."""
         self.is_handed_over = True
@@ -279,13 +272,17 @@ class Rewriter:
         budget_left = self._own + max(turn.budget_left, -1)
         if self.beyond is not None:
             budget_left += self.beyond()
-        pipeline.refill(budget_left)
+        pipeline.parser.budget_left = budget_left
         out = self._rewrite(data) if self._is_plain else self._decoded(data)
+        before = self._waiting
         try:
-            self._look_at_waiting()
+            is_done = self._repair and pipeline.is_done
+            self._waiting = _END if is_done else pipeline.waiting
+            if self._waiting is not None and self._waiting != before:
+                self.on_wait()
         except Exception:
             logger.exception("%s: the held data has no time limit", pipeline.label)
-        self._own -= budget_left - pipeline.budget_left
+        self._own -= budget_left - pipeline.parser.budget_left
         if self._own < _LITTLE:
             self._number = turn.begin()
         if self._own < _MUCH:

@@ -13,10 +13,7 @@ class BlockStartMissing(NativeFix):
     name = "block-start-missing"
     changes = "no `content_block_start` -> one before the first delta"
     why = "SDKs look up the block of a delta, and raise."
-    providers = (
-        "LiteLLM",
-        "AIClient2API",
-    )
+    providers = ("LiteLLM", "AIClient2API")
     sources = ("https://github.com/anthropics/anthropic-sdk-python/pull/1273",)
     examples = (
         MessagesExample("of text", [start(), *_REST], [start(), block("text"), *_REST]),
@@ -40,10 +37,10 @@ class BlockStartRepeated(NativeFix):
     providers = ("gateways",)
     sources = ("https://github.com/danielalves96/claude-code-provider-gateway/pull/2",)
     examples = (
-        MessagesExample(
+        MessagesExample.begun(
             "of a call",
-            [start(), block("tool_use"), block("tool_use"), *_INPUT],
-            [start(), block("tool_use"), *_INPUT],
+            [block("tool_use"), block("tool_use"), *_INPUT],
+            [block("tool_use"), *_INPUT],
         ),
         MessagesExample.untouched("once", [start(), block("tool_use"), *_INPUT]),
     )
@@ -60,11 +57,7 @@ class BlockStopMissing(NativeFix):
     name = "block-stop-missing"
     changes = "no `content_block_stop` -> one before the next block, or the end"
     why = "Claude Code and the AI SDK emit a block, and run a call, at its stop."
-    providers = (
-        "LiteLLM",
-        "codebuddy2api",
-        "axonhub",
-    )
+    providers = ("LiteLLM", "codebuddy2api", "axonhub")
     sources = (
         "https://github.com/looplj/axonhub/pull/1677",
         "https://github.com/orangeboyChen/codebuddy2api/pull/11",
@@ -90,10 +83,7 @@ class BlockStopRepeated(NativeFix):
     name = "block-stop-repeated"
     changes = "`content_block_stop` without an open block -> removed"
     why = "Claude Code says `Content block not found`, and the turn fails."
-    providers = (
-        "Bifrost",
-        "CLIProxyAPI",
-    )
+    providers = ("Bifrost", "CLIProxyAPI")
     sources = ("https://github.com/maximhq/bifrost/pull/4890",)
     examples = (
         MessagesExample("twice", [*_TEXT, stop()], _TEXT),
@@ -112,26 +102,17 @@ class BlockIndexWrong(NativeFix):
     name = "block-index-wrong"
     changes = "`index` missing, repeated, or with gaps -> 0, 1, 2 …"
     why = "SDKs write into another block, or say `Content block not found`."
-    providers = (
-        "z.ai",
-        "MiniMax",
-        "Kimi",
-        "Bifrost",
-    )
+    providers = ("z.ai", "MiniMax", "Kimi", "Bifrost")
     sources = (
         "https://github.com/MadAppGang/claudish/pull/127",
         "https://github.com/vercel/ai/pull/11771",
     )
     examples = (
-        MessagesExample(
-            "with a gap",
-            [start(), *_text(0), *_text(2)],
-            [start(), *_text(0), *_text(1)],
+        MessagesExample.begun(
+            "with a gap", [*_text(0), *_text(2)], [*_text(0), *_text(1)]
         ),
-        MessagesExample(
-            "all the same",
-            [start(), *_text(0), *_text(0)],
-            [start(), *_text(0), *_text(1)],
+        MessagesExample.begun(
+            "all the same", [*_text(0), *_text(0)], [*_text(0), *_text(1)]
         ),
         MessagesExample.untouched("in order", [start(), *_text(0), *_text(1)]),
     )
@@ -151,16 +132,13 @@ class BlockInterleaved(NativeFix):
     name = "block-interleaved"
     changes = "a block that begins in another -> behind it"
     why = "Clients know of one open block alone, and mix the inputs of calls."
-    providers = (
-        "LiteLLM",
-        "gateways of chat",
-    )
+    providers = ("LiteLLM", "gateways of chat")
     sources = ("https://github.com/danielalves96/claude-code-provider-gateway/pull/2",)
     examples = (
-        MessagesExample(
+        MessagesExample.begun(
             "two calls",
-            [start(), *_FIRST[:2], *_SECOND, _FIRST[2], stop(), stop(1)],
-            [start(), *_FIRST, stop(), *_SECOND, stop(1)],
+            [*_FIRST[:2], *_SECOND, _FIRST[2], stop(), stop(1)],
+            [*_FIRST, stop(), *_SECOND, stop(1)],
         ),
         MessagesExample.untouched(
             "one by one", [start(), *_FIRST, stop(), *_SECOND, stop(1)]
@@ -179,22 +157,14 @@ class BlockFieldsMissing(NativeFix):
     name = "block-fields-missing"
     changes = "`text`, `thinking`, `signature`, `input` missing -> empty"
     why = "Strict clients refuse the event; others add to nothing."
-    providers = (
-        "llama.cpp",
-        "cc-switch",
-        "MiniMax",
-    )
+    providers = ("llama.cpp", "cc-switch", "MiniMax")
     sources = (
         "https://github.com/ggml-org/llama.cpp/pull/22960",
         "https://github.com/anthropics/anthropic-sdk-csharp/pull/181",
     )
     examples = (
         MessagesExample("of a call", [start(), _BARE], [start(), block("tool_use")]),
-        MessagesExample(
-            "null",
-            [start(), block("text", text=None)],
-            [start(), block("text")],
-        ),
+        MessagesExample.begun("null", [block("text", text=None)], [block("text")]),
         MessagesExample.untouched("complete", [start(), block("thinking")]),
     )
 
@@ -209,21 +179,15 @@ class TextInStart(NativeFix):
     providers = ("gateways that replay whole messages",)
     sources = ("https://platform.claude.com/docs/en/build-with-claude/streaming",)
     examples = (
-        MessagesExample(
+        MessagesExample.begun(
             "of text",
-            [start(), block("text", text="Hi"), stop()],
-            [start(), block("text"), delta("text_delta", "Hi"), stop()],
+            [block("text", text="Hi"), stop()],
+            [block("text"), delta("text_delta", "Hi"), stop()],
         ),
-        MessagesExample(
+        MessagesExample.begun(
             "signed thoughts",
+            [block("thinking", signature="s"), delta("thinking_delta", "a"), stop()],
             [
-                start(),
-                block("thinking", signature="s"),
-                delta("thinking_delta", "a"),
-                stop(),
-            ],
-            [
-                start(),
                 block("thinking"),
                 delta("thinking_delta", "a"),
                 delta("signature_delta", "s"),
@@ -245,10 +209,7 @@ class DeltaOfOtherKind(NativeFix):
     why = (
         "SDKs drop or mix what they say; Claude Code asks everything again, unstreamed."
     )
-    providers = (
-        "LiteLLM",
-        "SGLang",
-    )
+    providers = ("LiteLLM", "SGLang")
     sources = (
         "https://github.com/BerriAI/litellm/issues/33224",
         "https://github.com/BerriAI/litellm/pull/32105",
@@ -257,12 +218,7 @@ class DeltaOfOtherKind(NativeFix):
         MessagesExample(
             "thoughts in text",
             [*_OPEN, delta("thinking_delta", "Hm")],
-            [
-                *_OPEN,
-                stop(),
-                block("thinking", 1),
-                delta("thinking_delta", "Hm", 1),
-            ],
+            [*_OPEN, stop(), block("thinking", 1), delta("thinking_delta", "Hm", 1)],
         ),
         MessagesExample.untouched("of its kind", _OPEN),
     )
@@ -282,24 +238,17 @@ class ToolInputInStart(NativeFix):
     name = "tool-input-in-start"
     changes = "`input` in `content_block_start` -> `input_json_delta`; spelled as a text in a body -> an object"
     why = "Clients read deltas alone, and run the call without an input."
-    providers = (
-        "new-api",
-        "antseed",
-    )
+    providers = ("new-api", "antseed")
     sources = (
         "https://github.com/AntSeed/antseed/pull/15",
         "https://github.com/Yeachan-Heo/gajae-code/pull/1895",
     )
     examples = (
-        MessagesExample(
-            "whole",
-            [start(), _FULL, stop()],
-            [start(), block("tool_use"), _DELTA, stop()],
+        MessagesExample.begun(
+            "whole", [_FULL, stop()], [block("tool_use"), _DELTA, stop()]
         ),
-        MessagesExample(
-            "twice",
-            [start(), _FULL, _DELTA, stop()],
-            [start(), block("tool_use"), _DELTA, stop()],
+        MessagesExample.begun(
+            "twice", [_FULL, _DELTA, stop()], [block("tool_use"), _DELTA, stop()]
         ),
         MessagesExample("a body", [_SPELLED], [_BODY], is_body=True),
         MessagesExample.untouched(
@@ -326,25 +275,21 @@ class ToolIdForeign(NativeFix):
     name = "tool-id-foreign"
     changes = "`functions.f:0`, null, or repeated -> an id of its own"
     why = "Anthropic refuses the conversation from then on, and Claude Code mixes up the results."
-    providers = (
-        "Kimi",
-        "claude-code-router",
-        "CLIProxyAPI",
-    )
+    providers = ("Kimi", "claude-code-router", "CLIProxyAPI")
     sources = (
         "https://github.com/musistudio/claude-code-router/issues/1808",
         "https://github.com/router-for-me/CLIProxyAPI/issues/1872",
     )
     examples = (
-        MessagesExample(
+        MessagesExample.begun(
             "other letters",
-            [start(), block("tool_use", id="functions.f:0")],
-            [start(), block("tool_use", id=_PACKED)],
+            [block("tool_use", id="functions.f:0")],
+            [block("tool_use", id=_PACKED)],
         ),
-        MessagesExample(
+        MessagesExample.begun(
             "of an earlier call",
-            [start(), block("tool_use", id="a")],
-            [start(), block("tool_use", id="a-2")],
+            [block("tool_use", id="a")],
+            [block("tool_use", id="a-2")],
             request=_TALK,
         ),
         MessagesExample(
@@ -369,11 +314,7 @@ class ThinkingUnsigned(NativeFix):
     name = "thinking-unsigned"
     changes = "no `signature` -> `llm-normalize`"
     why = "Claude Desktop and pi take thoughts without one for text, or drop them."
-    providers = (
-        "DeepSeek",
-        "MiMo",
-        "imp",
-    )
+    providers = ("DeepSeek", "MiMo", "imp")
     sources = (
         "https://github.com/router-for-me/CLIProxyAPI/issues/3817",
         "https://github.com/kekzl/imp/issues/1555",

@@ -30,10 +30,7 @@ class MessageStartMissing(NativeFix):
     name = "message-start-missing"
     changes = "no `message_start` -> one before the first event"
     why = "Anthropic's SDKs raise on an event before it, and Claude Code asks everything again, unstreamed."
-    providers = (
-        "AIClient2API",
-        "praxis",
-    )
+    providers = ("AIClient2API", "praxis")
     sources = ("https://github.com/praxis-proxy/ai/issues/935",)
     examples = (
         MessagesExample("none", [*_HI, end(), STOP], [_BEGUN, *_HI, end(), STOP]),
@@ -52,10 +49,10 @@ class MessageStartRepeated(NativeFix):
     providers = ("LiteLLM",)
     sources = ("https://github.com/BerriAI/litellm/pull/33859",)
     examples = (
-        MessagesExample(
+        MessagesExample.begun(
             "twice",
-            [start(), start(), block("text"), delta("text_delta", "Hi")],
             [start(), block("text"), delta("text_delta", "Hi")],
+            [block("text"), delta("text_delta", "Hi")],
         ),
         MessagesExample.untouched("once", [start(), block("text")]),
     )
@@ -83,11 +80,7 @@ class MessageFieldsMissing(NativeFix):
     name = "message-fields-missing"
     changes = "`message_start`, or a body, without `content`, `role`, `model` …, or with a bare text as `content` -> with them, and with blocks"
     why = "`@anthropic-ai/sdk` raises at the first block: it pushes into `content`."
-    providers = (
-        "cc-switch",
-        "Llama Stack",
-        "vLLM",
-    )
+    providers = ("cc-switch", "Llama Stack", "vLLM")
     sources = (
         "https://github.com/SaladDay/cc-switch-cli/pull/320",
         "https://github.com/ogx-ai/ogx/issues/5521",
@@ -113,20 +106,14 @@ class MessageIdForeign(NativeFix):
     name = "message-id-foreign"
     changes = "`id` of chat, or of an earlier answer -> an id of its own"
     why = "Claude Code merges answers of one id into one turn."
-    providers = (
-        "Dressage",
-        "gateways",
-    )
+    providers = ("Dressage", "gateways")
     sources = (
         "https://github.com/Accio-Lab/Dressage/issues/39",
         "https://github.com/anthropics/claude-code/issues/64880",
     )
     examples = (
         MessagesExample(
-            "of chat",
-            [start(id="chatcmpl-1")],
-            [start(id=MADE_ID)],
-            ended=False,
+            "of chat", [start(id="chatcmpl-1")], [start(id=MADE_ID)], ended=False
         ),
         MessagesExample("null", [start(id=None)], [start(id=MADE_ID)], ended=False),
         MessagesExample.untouched("its own", [start(id="msg_bdrk_1")]),
@@ -182,11 +169,7 @@ class StopReasonForeign(NativeFix):
     name = "stop-reason-foreign"
     changes = "`stop`, `length`, `tool_calls` …, or none in a further `message_delta` -> `end_turn`, `max_tokens`, `tool_use`"
     why = "Clients run a call only if the reason says so, and the AI SDK takes others for unknown."
-    providers = (
-        "vLLM",
-        "SGLang",
-        "TensorRT-LLM",
-    )
+    providers = ("vLLM", "SGLang", "TensorRT-LLM")
     sources = (
         "https://github.com/vllm-project/vllm/pull/45807",
         "https://github.com/vllm-project/vllm/issues/55324",
@@ -194,30 +177,28 @@ class StopReasonForeign(NativeFix):
         "https://github.com/anthropics/anthropic-sdk-python/issues/1940",
     )
     examples = (
-        MessagesExample(
-            "of chat", [start(), end("length")], [start(), end("max_tokens")]
-        ),
+        MessagesExample.begun("of chat", [end("length")], [end("max_tokens")]),
         MessagesExample(
             "with a call", [*_CALL, end("end_turn")], [*_CALL, end("tool_use")]
         ),
         MessagesExample(
             "within a call", [*_CUT, end("tool_use")], [*_CUT, end("max_tokens")]
         ),
-        MessagesExample(
+        MessagesExample.begun(
             "of a stop sequence",
-            [start(), end(delta=_by("end_turn", "END"))],
-            [start(), end(delta=_by("stop_sequence", "END"))],
+            [end(delta=_by("end_turn", "END"))],
+            [end(delta=_by("stop_sequence", "END"))],
             request=_STOPS,
         ),
-        MessagesExample(
+        MessagesExample.begun(
             "without its sequence",
-            [start(), end(delta={"stop_reason": "end_turn"})],
-            [start(), end(delta=_by("end_turn", None))],
+            [end(delta={"stop_reason": "end_turn"})],
+            [end(delta=_by("end_turn", None))],
         ),
-        MessagesExample(
+        MessagesExample.begun(
             "of a further end",
-            [start(), end("max_tokens"), _FURTHER],
-            [start(), end("max_tokens"), end("max_tokens")],
+            [end("max_tokens"), _FURTHER],
+            [end("max_tokens"), end("max_tokens")],
         ),
         MessagesExample(
             "a body", [message(stop_reason="stop")], [message()], is_body=True
@@ -244,16 +225,13 @@ class MessageDeltaMissing(NativeFix):
     name = "message-delta-missing"
     changes = "`message_stop` without `message_delta` -> one before it"
     why = "The AI SDK and Claude Code know of no reason: a call is not run."
-    providers = (
-        "gateways",
-        "AIClient2API",
-    )
+    providers = ("gateways", "AIClient2API")
     sources = ("https://github.com/praxis-proxy/ai/issues/935",)
     examples = (
-        MessagesExample(
+        MessagesExample.begun(
             "of a call",
-            [start(), *_CALLED, STOP],
-            [start(), *_CALLED, end("tool_use", usage=_COUNTED), STOP],
+            [*_CALLED, STOP],
+            [*_CALLED, end("tool_use", usage=_COUNTED), STOP],
         ),
         MessagesExample.untouched("there", [start(), *_CALLED, end("tool_use"), STOP]),
         MessagesExample.untouched("broken off", [start(), *_CALLED], ended=False),
@@ -267,11 +245,7 @@ class MessageStopMissing(NativeFix):
     name = "message-stop-missing"
     changes = "no `message_stop` -> one behind `message_delta`"
     why = "Claude Code waits for it; SDKs report a broken stream."
-    providers = (
-        "TensorRT-LLM",
-        "SGLang",
-        "gateways",
-    )
+    providers = ("TensorRT-LLM", "SGLang", "gateways")
     sources = (
         "https://github.com/anthropics/claude-code/issues/67809",
         "https://platform.claude.com/docs/en/build-with-claude/streaming",
@@ -318,21 +292,15 @@ class MessageErrorForeign(NativeFix):
     name = "message-error-foreign"
     changes = '`error` of chat, flat, or of a type that Anthropic does not have -> `{"type":"error","error":{…}}`'
     why = "Clients of Messages show no words of it, or take the stream for a success."
-    providers = (
-        "MLflow AI Gateway",
-        "llmgateway",
-        "Ollama",
-    )
+    providers = ("MLflow AI Gateway", "llmgateway", "Ollama")
     sources = (
         "https://github.com/mlflow/mlflow/issues/25897",
         "https://github.com/theopenco/llmgateway/pull/2532",
         "https://github.com/theopenco/llmgateway/pull/2271",
     )
     examples = (
-        MessagesExample(
-            "of chat",
-            [start(), {"type": "error", "error": _CHAT_ERROR}],
-            [start(), _BUSY],
+        MessagesExample.begun(
+            "of chat", [{"type": "error", "error": _CHAT_ERROR}], [_BUSY]
         ),
         MessagesExample("flat", [_FLAT], [_OWN]),
         MessagesExample("of another type", [_UPSTREAM], [_OWN]),

@@ -10,6 +10,7 @@ from ..response_events import (
     done,
     event,
     of_call,
+    put,
     response,
     without,
 )
@@ -58,9 +59,7 @@ class CallIdChanging(NativeFix):
     )
     examples = (
         ResponsesExample(
-            "of an item",
-            [*CALLED[:5], done(5, call("{}", call_id="call_9")), CALLED[6]],
-            CALLED,
+            "of an item", put(CALLED, 5, done(5, call("{}", call_id="call_9"))), CALLED
         ),
         ResponsesExample.untouched("OpenAI's own", CALLED),
     )
@@ -80,7 +79,7 @@ class CallNameMissing(NativeFix):
     )
     examples = (
         ResponsesExample(
-            "of an item", [*CALLED[:5], done(5, call("{}", name="")), CALLED[6]], CALLED
+            "of an item", put(CALLED, 5, done(5, call("{}", name=""))), CALLED
         ),
         ResponsesExample.untouched("OpenAI's own", CALLED),
     )
@@ -102,7 +101,7 @@ class CallNameLate(NativeFix):
         ResponsesExample(
             "at its end",
             [*begin(), added(2, call(name="")), *CALLED[3:]],
-            [*CALLED[:4], NAMED, *CALLED[5:]],
+            put(CALLED, 4, NAMED),
         ),
         ResponsesExample.untouched("OpenAI's own", CALLED),
     )
@@ -280,7 +279,7 @@ class CallArgumentsObject(NativeFix):
     examples = (
         ResponsesExample(
             "of an item",
-            [*CALLED[:5], done(5, {**call("{}"), "arguments": {}}), CALLED[6]],
+            put(CALLED, 5, done(5, {**call("{}"), "arguments": {}})),
             CALLED,
         ),
         ResponsesExample.untouched("OpenAI's own", CALLED),

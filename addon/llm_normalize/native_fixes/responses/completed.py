@@ -10,6 +10,7 @@ from ..response_events import (
     end,
     event,
     of_call,
+    put,
     response,
 )
 
@@ -28,7 +29,7 @@ class CompletedOutputEmpty(NativeFix):
         "https://github.com/BerriAI/litellm/pull/32724",
     )
     examples = (
-        ResponsesExample("empty", [*WHOLE[:-1], end(8)], WHOLE),
+        ResponsesExample("empty", put(WHOLE, -1, end(8)), WHOLE),
         ResponsesExample.untouched("OpenAI's own", WHOLE),
     )
 

@@ -2,7 +2,16 @@
 
 from ...wire.json_text import Json
 from ..native_fix import NativeFix, ResponsesExample
-from ..response_events import WHOLE, added, begin, event, response, without
+from ..response_events import (
+    WHOLE,
+    added,
+    begin,
+    changed,
+    event,
+    put,
+    response,
+    without,
+)
 
 INCOMPLETE = response("incomplete", incomplete_details={"reason": "content_filter"})
 ADDED = added(2, {"id": "rs_0", "type": "reasoning", "summary": []})
@@ -31,9 +40,7 @@ class EventNameForeign(NativeFix):
         "https://github.com/NVIDIA/TensorRT-LLM/issues/19223",
     )
     examples = (
-        ResponsesExample(
-            "the end", [*WHOLE[:-1], {**WHOLE[-1], "type": "response.done"}], WHOLE
-        ),
+        ResponsesExample("the end", changed(WHOLE, -1, type="response.done"), WHOLE),
         ResponsesExample(
             "another end than its status",
             [*begin(), event("completed", 2, response=INCOMPLETE)],
@@ -59,9 +66,7 @@ class EventFieldsMissing(NativeFix):
     sources = ("https://github.com/ggml-org/llama.cpp/pull/24957",)
     examples = (
         ResponsesExample(
-            "no delta",
-            [*WHOLE[:4], {**WHOLE[4], "delta": None}, *WHOLE[5:]],
-            [*WHOLE[:4], {**WHOLE[4], "delta": ""}, *WHOLE[5:]],
+            "no delta", changed(WHOLE, 4, delta=None), changed(WHOLE, 4, delta="")
         ),
         ResponsesExample.untouched("OpenAI's own", WHOLE),
     )
@@ -124,11 +129,9 @@ class OutputIndexWrong(NativeFix):
     examples = (
         ResponsesExample(
             "none",
-            [*WHOLE[:4], without(WHOLE[4], *PLACES), *WHOLE[5:]],
-            [*WHOLE[:4], {**without(WHOLE[4], *PLACES), **PLACE}, *WHOLE[5:]],
+            put(WHOLE, 4, without(WHOLE[4], *PLACES)),
+            put(WHOLE, 4, {**without(WHOLE[4], *PLACES), **PLACE}),
         ),
-        ResponsesExample(
-            "counted", [*WHOLE[:4], {**WHOLE[4], "content_index": 7}, *WHOLE[5:]], WHOLE
-        ),
+        ResponsesExample("counted", changed(WHOLE, 4, content_index=7), WHOLE),
         ResponsesExample.untouched("OpenAI's own", WHOLE),
     )

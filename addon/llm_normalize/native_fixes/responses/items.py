@@ -7,8 +7,10 @@ from ..response_events import (
     added,
     begin,
     call,
+    changed,
     done,
     message,
+    put,
     text,
     without,
 )
@@ -29,15 +31,9 @@ class ItemIdChanging(NativeFix):
         "https://github.com/ggml-org/llama.cpp/pull/24882",
     )
     examples = (
+        ResponsesExample("in a delta", changed(WHOLE, 4, item_id="msg_x"), WHOLE),
         ResponsesExample(
-            "in a delta",
-            [*WHOLE[:4], {**WHOLE[4], "item_id": "msg_x"}, *WHOLE[5:]],
-            WHOLE,
-        ),
-        ResponsesExample(
-            "at the end",
-            [*WHOLE[:7], done(7, message("Hi", id="msg_x")), WHOLE[8]],
-            WHOLE,
+            "at the end", put(WHOLE, 7, done(7, message("Hi", id="msg_x"))), WHOLE
         ),
         ResponsesExample.untouched("OpenAI's own", WHOLE),
     )
@@ -170,7 +166,7 @@ class ItemTextBare(NativeFix):
     examples = (
         ResponsesExample(
             "a message",
-            [*WHOLE[:7], done(7, {**message("Hi"), "content": "Hi"}), WHOLE[8]],
+            put(WHOLE, 7, done(7, {**message("Hi"), "content": "Hi"})),
             WHOLE,
         ),
         ResponsesExample.untouched("OpenAI's own", WHOLE),

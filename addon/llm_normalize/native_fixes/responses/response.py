@@ -9,6 +9,7 @@ from ..response_events import (
     end,
     event,
     message,
+    put,
     response,
     without,
 )
@@ -75,12 +76,12 @@ class ResponseFieldsMissing(NativeFix):
         ),
         ResponsesExample(
             "no tools at the end",
-            [*WHOLE[:-1], last(BARE)],
-            [*WHOLE[:-1], last({**BARE, "tools": []})],
+            put(WHOLE, -1, last(BARE)),
+            put(WHOLE, -1, last({**BARE, "tools": []})),
         ),
         ResponsesExample(
             "the status of its beginning",
-            [*WHOLE[:-1], last({**WHOLE[-1]["response"], "status": "in_progress"})],
+            put(WHOLE, -1, last({**WHOLE[-1]["response"], "status": "in_progress"})),
             WHOLE,
         ),
         ResponsesExample.untouched("OpenAI's own", WHOLE),
@@ -103,7 +104,7 @@ class ResponseIdChanging(NativeFix):
         "https://github.com/vercel/ai/pull/18548",
     )
     examples = (
-        ResponsesExample("at the end", [*WHOLE[:-1], OTHER], WHOLE),
+        ResponsesExample("at the end", put(WHOLE, -1, OTHER), WHOLE),
         ResponsesExample.untouched("OpenAI's own", WHOLE),
     )
 
@@ -138,9 +139,9 @@ class ResponseUsageMissing(NativeFix):
         "https://github.com/6Kmfi6HP/opencode2api/pull/11",
     )
     examples = (
-        ResponsesExample("chat's names", [*WHOLE[:-1], ended(CHAT)], WHOLE),
-        ResponsesExample("null", [*WHOLE[:-1], ended(NULLS)], WHOLE),
-        ResponsesExample("without details", [*WHOLE[:-1], ended(NO_DETAILS)], WHOLE),
+        ResponsesExample("chat's names", put(WHOLE, -1, ended(CHAT)), WHOLE),
+        ResponsesExample("null", put(WHOLE, -1, ended(NULLS)), WHOLE),
+        ResponsesExample("without details", put(WHOLE, -1, ended(NO_DETAILS)), WHOLE),
         ResponsesExample.untouched("OpenAI's own", WHOLE),
     )
 

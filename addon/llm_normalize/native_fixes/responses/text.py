@@ -4,11 +4,13 @@ from ..native_fix import NativeFix, ResponsesExample
 from ..response_events import (
     CALLED,
     WHOLE,
+    changed,
     done,
     in_part,
     message,
     of_call,
     part,
+    put,
     without,
 )
 
@@ -68,11 +70,7 @@ class PartTypeWrong(NativeFix):
     examples = (
         ResponsesExample(
             "a text",
-            [
-                *WHOLE[:3],
-                in_part("content_part.added", 3, part=part(type="text")),
-                *WHOLE[4:],
-            ],
+            put(WHOLE, 3, in_part("content_part.added", 3, part=part(type="text"))),
             WHOLE,
         ),
         ResponsesExample.untouched("OpenAI's own", WHOLE),
@@ -97,13 +95,11 @@ class PartFieldsMissing(NativeFix):
         "https://github.com/suhaibbinyounis/github-copilot-api-vscode/issues/32",
     )
     examples = (
-        ResponsesExample(
-            "a part", [*WHOLE[:3], {**WHOLE[3], "part": BARE}, *WHOLE[4:]], WHOLE
-        ),
+        ResponsesExample("a part", changed(WHOLE, 3, part=BARE), WHOLE),
         ResponsesExample(
             "a delta",
-            [*WHOLE[:4], without(WHOLE[4], "logprobs"), *WHOLE[5:]],
-            [*WHOLE[:4], {**without(WHOLE[4], "logprobs"), "logprobs": []}, *WHOLE[5:]],
+            put(WHOLE, 4, without(WHOLE[4], "logprobs")),
+            put(WHOLE, 4, {**without(WHOLE[4], "logprobs"), "logprobs": []}),
         ),
         ResponsesExample.untouched("OpenAI's own", WHOLE),
     )
@@ -148,7 +144,7 @@ class TextDoneMissing(NativeFix):
     examples = (
         ResponsesExample("a text", [*WHOLE[:5], *WHOLE[6:]], WHOLE),
         ResponsesExample(
-            "arguments", [*CALLED[:4], *CALLED[5:]], [*CALLED[:4], NAMED, *CALLED[5:]]
+            "arguments", [*CALLED[:4], *CALLED[5:]], put(CALLED, 4, NAMED)
         ),
         ResponsesExample.untouched("OpenAI's own", WHOLE),
     )
@@ -170,14 +166,10 @@ class TextDoneEmpty(NativeFix):
     )
     examples = (
         ResponsesExample(
-            "arguments",
-            [*CALLED[:4], of_call("done", 4, arguments=""), *CALLED[5:]],
-            CALLED,
+            "arguments", put(CALLED, 4, of_call("done", 4, arguments="")), CALLED
         ),
         ResponsesExample(
-            "a message",
-            [*WHOLE[:7], done(7, message("Hi", content=[])), WHOLE[8]],
-            WHOLE,
+            "a message", put(WHOLE, 7, done(7, message("Hi", content=[]))), WHOLE
         ),
         ResponsesExample.untouched("OpenAI's own", WHOLE),
     )

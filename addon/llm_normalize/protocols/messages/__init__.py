@@ -3,10 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import override
 
-from ...wire.json_text import Json
-from ..call_ids import CallIds
-from ..figures import Figures
-from ..json_values import as_list
+from ...wire.json_text import Json, as_list
+from ..calls import CallIds
 from ..protocol import (
     NONE,
     ChatRequest,
@@ -15,14 +13,13 @@ from ..protocol import (
     JsonObject,
     make_id,
 )
-from ..token_count import tokens_in
-from .answer_form import Asked
+from ..token_count import Figures, tokens_in
+from .answer_form import Asked, message_in
 from .errors import LAST_RESORT, error_body, is_error
 from .model_list import model_list
 from .request import chat_request
 from .stream import MessagesAnswer
 from .tool_ids import restore
-from .whole_message import message_in
 
 __all__ = ["MESSAGES", "count_tokens", "model_list"]
 
@@ -46,16 +43,16 @@ class Messages(ClientProtocol):
 
     @override
     def translate(self, body: JsonObject, under: Circumstances = NONE) -> ChatRequest:
-        request = chat_request(body, by_template=under.by_template)
+        chat, dropped, tools = chat_request(body, by_template=under.by_template)
         asked = Asked(
             f"msg_{make_id(under.exchange)}",
             body.get("model"),
             as_list(body.get("stop_sequences")),
-            request.tools,
-            CallIds(request.body["messages"]),
-            Figures(request.body),
+            tools,
+            CallIds.of(chat["messages"]),
+            Figures(chat),
         )
-        return ChatRequest(request.body, MessagesAnswer(asked), request.dropped)
+        return ChatRequest(chat, MessagesAnswer(asked), dropped)
 
     @override
     def _error_body(self, status: int, error: JsonObject) -> JsonObject:

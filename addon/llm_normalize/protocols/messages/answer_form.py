@@ -1,15 +1,14 @@
-"""What the stream and the body of an answer have in common."""
+"""What the stream and the body of an answer have in common, and the body that a stream says."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from ...wire.json_text import Json
-from ..call_ids import CallIds
-from ..figures import Counts, Figures
-from ..json_values import as_object, as_string, objects_in
+from ...wire.json_text import Json, as_object, as_string, objects_in
+from ..calls import CallIds, ToolNames, arguments_in
 from ..protocol import JsonObject
-from ..tool_names import ToolNames
+from ..token_count import Counts, Figures
+from .native.parts import INPUT, WORDS
 from .tool_ids import plain
 
 type BlockKind = Literal["thinking", "text", "tool_use"]
@@ -24,6 +23,10 @@ it says, and `request` ignores it, since the thoughts themselves come back besid
 _REASONS = {"length": "max_tokens", "content_filter": "refusal"}
 _FOUND = ("stop_reason", "matched_stop")
 """Where vLLM and SGLang say which stop sequence they have found."""
+_CITATIONS = "citations"
+
+type _Block = tuple[JsonObject, dict[str, list[Any]]]
+"""A block as it began, and the pieces of what it says, by key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,3 +126,47 @@ def first_choice(answer: JsonObject) -> JsonObject | None:
     """Return the choice of an answer that counts, as Messages have one alone."""
     choices = objects_in(answer.get("choices"))
     return next((each for each in choices if each.get("index", 0) == 0), None)
+
+
+def message_in(events: Iterable[JsonObject]) -> JsonObject | None:
+    """Return the message that *events* say, or the error; None if they break off."""
+    message: JsonObject = {}
+    blocks: list[_Block] = []
+    for each in events:
+        kind, delta = each.get("type"), as_object(each.get("delta"))
+        if kind == "message_start":
+            message = as_object(each.get("message"))
+        elif kind == "content_block_start":
+            blocks.append((as_object(each.get("content_block")), {}))
+        elif kind == "content_block_delta" and blocks:
+            _add(blocks[-1], delta)
+        elif kind == "message_delta":
+            usage = as_object(message.get("usage")) | as_object(each.get("usage"))
+            message = {**message, **delta, "usage": usage}
+        elif kind == "error":
+            return each
+        elif kind == "message_stop" and message:
+            return {**message, "content": [*map(_read, blocks)]}
+    return None
+
+
+def _add(block: _Block, delta: JsonObject) -> None:
+    _, pieces = block
+    kind = as_string(delta.get("type"))
+    if kind == "citations_delta":
+        pieces.setdefault(_CITATIONS, []).append(delta.get("citation"))
+    elif key := WORDS.get(kind):
+        pieces.setdefault(key, []).append(as_string(delta.get(key)))
+
+
+def _read(block: _Block) -> JsonObject:
+    """A block that has ended."""
+    begun, pieces = block
+    made = {**begun}
+    for key, found in pieces.items():
+        if key == _CITATIONS:
+            made[key] = [*(made.get(key) or ()), *found]
+        else:
+            made[key] = as_string(made.get(key)) + "".join(found)
+    text = made.pop(WORDS[INPUT], "")
+    return {**made, "input": arguments_in(text)} if text else made

@@ -1,10 +1,10 @@
 """Content blocks as parts of a chat message."""
 
+from collections.abc import Collection
+
 from ...text.placeholder import placeholder
-from ...wire.json_text import Json
-from ..json_values import as_object, as_string
+from ...wire.json_text import Json, as_object, as_string
 from ..protocol import JsonObject, UntranslatableError
-from .dropped import Dropped
 
 _KNOWN = {
     "text": {"type", "text"},
@@ -14,6 +14,28 @@ _KNOWN = {
     "tool_reference": {"type", "tool_name"},
     "compaction": {"type", "content"},
 }
+
+
+class Dropped:
+    """Paths of what is dropped, each once, without places in lists: `tools[].strict`."""
+
+    def __init__(self) -> None:
+        self._paths: dict[str, None] = {}
+
+    def add(self, path: str) -> None:
+        """Record what is at *path*."""
+        self._paths[path] = None
+
+    def beside(self, path: str, value: JsonObject, known: Collection[str]) -> None:
+        """Record all of *value* but the *known* keys, and what is null."""
+        for key, each in value.items():
+            if key not in known and each is not None:
+                self.add(f"{path}.{key}" if path else key)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """What was dropped, in order."""
+        return tuple(self._paths)
 
 
 def blocks_of(content: Json, path: str) -> list[JsonObject]:
@@ -117,7 +139,7 @@ def joined(parts: list[JsonObject]) -> Json:
     """Return the content of a message: a string, unless there is more than text.
 
     Not every provider takes a list, and each part is a line, as where they are put together
-    for one that does not (`request/adaptations/hosts/message_fields.py`).
+    for one that does not (`request/adaptations/host_message_fields.py`).
     """
     if all(part["type"] == "text" for part in parts):
         return "\n".join(part["text"] for part in parts)

@@ -3,8 +3,7 @@
 import re
 from http import HTTPStatus
 
-from ...wire.json_text import Json, dumps
-from ..json_values import as_object
+from ...wire.json_text import Json, as_object, dumps
 from ..protocol import UNTOLD, JsonObject
 
 THREAD_NOT_FOUND = "thread_not_found"

@@ -2,8 +2,7 @@
 
 from datetime import UTC, datetime
 
-from ...wire.json_text import Json, whole_number
-from ..json_values import as_list
+from ...wire.json_text import Json, as_list, whole_number
 from ..protocol import JsonObject
 
 _LAST = 253_402_300_799  # 9999-12-31

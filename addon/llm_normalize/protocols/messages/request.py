@@ -1,15 +1,12 @@
 """A request for a message, as one for a chat completion."""
 
 import re
-from dataclasses import dataclass
 
-from ...wire.json_text import Json
-from ..json_values import as_object
+from ...wire.json_text import Json, as_object
+from ..calls import ToolNames
 from ..protocol import JsonObject, UntranslatableError
 from ..template import WITHOUT_THOUGHTS, continued
-from ..tool_names import ToolNames
-from .content import blocks_of, parts_of
-from .dropped import Dropped
+from .content import Dropped, blocks_of, parts_of
 from .errors import THREAD_NOT_FOUND
 from .tools import put_tools
 from .turns import Conversation
@@ -31,22 +28,9 @@ _TAKEN = {
 _BILLING = re.compile(r"\s*x-anthropic-billing-header:[^\n]*\n?")
 
 
-@dataclass(frozen=True, slots=True)
-class ChatRequest:
-    """A request as chat.
-
-    Attributes:
-        body: The body.
-        dropped: Paths of what of the request has no place in chat.
-        tools: Chat's names for its tools.
-    """
-
-    body: JsonObject
-    dropped: tuple[str, ...]
-    tools: ToolNames
-
-
-def chat_request(request: JsonObject, *, by_template: bool = False) -> ChatRequest:
+def chat_request(
+    request: JsonObject, *, by_template: bool
+) -> tuple[JsonObject, tuple[str, ...], ToolNames]:
     """Translate the body of a request.
 
     What asks for thoughts is dropped (`thinking`, `output_config.effort`). Claude Code sends
@@ -57,6 +41,9 @@ def chat_request(request: JsonObject, *, by_template: bool = False) -> ChatReque
         request: The body.
         by_template: Whether its provider takes parameters for the template of its model:
             one says that no thoughts are wanted, others that an answer is begun.
+
+    Returns:
+        The body, paths of what has no place in it, and its names for the tools.
 
     Raises:
         UntranslatableError: Chat has no place for what it asks.
@@ -88,7 +75,7 @@ def chat_request(request: JsonObject, *, by_template: bool = False) -> ChatReque
             chat |= WITHOUT_THOUGHTS
             taken.add("thinking")
     dropped.beside("", request, taken)
-    return ChatRequest(chat, dropped.paths, tools)
+    return chat, dropped.paths, tools
 
 
 def _refuse_stored(thread: Json) -> None:

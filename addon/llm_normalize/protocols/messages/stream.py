@@ -6,11 +6,8 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import override
 
-from ...wire.json_text import Json
-from ..blank_text import BlankText
-from ..chunk_of_body import chunk_of
-from ..failed_answer import failure_in
-from ..json_values import as_object, as_string, objects_in
+from ...wire.json_text import Json, as_object, as_string, objects_in
+from ..chat_answer import BlankText, chunk_of, failure_in
 from ..object_end import ObjectEnd
 from ..protocol import (
     CALL,
@@ -27,11 +24,11 @@ from .answer_form import (
     ending,
     first_choice,
     message,
+    message_in,
     tool_use,
     usage,
 )
 from .errors import LAST_RESORT, error_of
-from .whole_message import message_in
 
 _DELTAS = {
     "thinking": ("thinking_delta", "thinking"),

@@ -8,7 +8,7 @@ import re
 from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Iterator
 
-from ..json_values import objects_in
+from ...wire.json_text import objects_in
 from ..protocol import JsonObject
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-]*")

@@ -15,13 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from ...wire.json_text import Json
-from ..call_arguments import spelled
-from ..json_values import as_string
+from ...wire.json_text import Json, as_string
+from ..calls import ToolNames, chat_call, spelled
 from ..protocol import NO_NAME, NO_OUTPUT, JsonObject, UntranslatableError
-from ..tool_names import ToolNames
-from .content import blocks_of, joined, parts_of
-from .dropped import Dropped
+from .content import Dropped, blocks_of, joined, parts_of
 from .tool_ids import original
 from .tools import CHANGES
 
@@ -154,7 +151,7 @@ class Conversation:
         name = as_string(block.get("name")) or NO_NAME
         self.names[call_id] = flat = self.tools.flat_name(name)
         self._open.append(call_id)
-        return _call(call_id, flat, spelled(block.get("input")))
+        return chat_call(call_id, flat, spelled(block.get("input")))
 
     def _user(self, blocks: list[JsonObject]) -> None:
         results: dict[str, list[JsonObject]] = {}
@@ -187,7 +184,7 @@ class Conversation:
         rest = {call_id: blocks for call_id, blocks in results.items() if blocks}
         for call_id, blocks in rest.items():  # of calls that are not there
             name = self.names.get(call_id, NO_NAME)
-            calls = [_call(call_id, name, "{}")]
+            calls = [chat_call(call_id, name, "{}")]
             self.messages += [
                 {"role": "assistant", "content": None, "tool_calls": calls},
                 _tool(call_id, self._result(call_id, blocks, shown)),
@@ -229,11 +226,6 @@ def _is_filled(part: JsonObject) -> bool:
 
 def _is_users(message: JsonObject) -> bool:
     return bool(message.get("role") == "user")
-
-
-def _call(call_id: str, name: str, arguments: str) -> JsonObject:
-    function = {"name": name, "arguments": arguments}
-    return {"id": call_id, "type": "function", "function": function}
 
 
 def _tool(call_id: str, text: str) -> JsonObject:

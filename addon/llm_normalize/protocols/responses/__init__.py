@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from ..call_ids import CallIds
-from ..figures import Figures
-from ..json_values import as_object, as_string
+from ...wire.json_text import as_object, as_string
+from ..calls import CallIds
 from ..protocol import (
     NONE,
     ChatRequest,
@@ -13,7 +12,7 @@ from ..protocol import (
     JsonObject,
     make_id,
 )
-from ..token_count import tokens_in
+from ..token_count import Figures, tokens_in
 from .compaction import PATH, CompactionAnswer, retained
 from .native.response import TERMINAL
 from .request import RequestTranslation
@@ -38,7 +37,7 @@ class Responses(ClientProtocol):
             frame_of(body),
             as_string(body.get("model")),
             made.tools.names,
-            CallIds(made.body["messages"]),
+            CallIds.of(made.body["messages"]),
             Figures(made.body),
             under.items if body.get("store", True) else None,
         )

@@ -7,11 +7,10 @@ letters that survive any client, as thoughts are.
 
 from typing import override
 
-from ...wire.json_text import Json
-from ..json_values import as_list, as_object, as_string
+from ...wire.json_text import Json, as_list, as_object, as_string
 from ..protocol import JsonObject, ServerEvent, UntranslatableError
+from .content import packed, unpacked
 from .output_items import COMPLETED, Atom
-from .reasoning_text import packed, unpacked
 from .response_object import usage_of
 from .stream import CUT_BY, Asked, ResponsesAnswer
 

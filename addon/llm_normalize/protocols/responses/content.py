@@ -1,8 +1,9 @@
-"""The content of messages and of tools' outputs, in chat's parts."""
+"""The content of messages, of tools' outputs and of reasoning, as chat has it."""
+
+from base64 import b64decode, b64encode
 
 from ...text.placeholder import placeholder
-from ...wire.json_text import Json, dumps
-from ..json_values import as_string, objects_in
+from ...wire.json_text import Json, as_list, as_object, as_string, dumps, objects_in
 from ..protocol import JsonObject, UntranslatableError
 
 _TEXTS = ("input_text", "output_text", "text", "summary_text")
@@ -175,3 +176,39 @@ def _file(part: JsonObject, path: str, dropped: list[str]) -> JsonObject:
             "Chat completions take a file by its data or its id.", f"{path}.file_data"
         )
     return {"type": "file", "file": file}
+
+
+_PREFIX = "llm-normalize:base64:"
+
+
+def packed(text: str) -> str:
+    """Return the text of a reasoning item for its `encrypted_content`.
+
+    Some clients send back nothing of such an item but that. So the text is there too, in
+    letters that survive any client. It is not encrypted: anyone can read it, the client's user
+    above all, who has seen it as the summary.
+    """
+    return _PREFIX + b64encode(text.encode(errors="surrogatepass")).decode()
+
+
+def reasoning_of(item: dict[str, Json]) -> str:
+    """Return the text of a reasoning *item*; empty for none that can be read."""
+    text = unpacked(item.get("encrypted_content"))
+    return text or _texts(item.get("content")) or _texts(item.get("summary"))
+
+
+def unpacked(given: Json) -> str:
+    """Return the text in an `encrypted_content`; empty for one of somebody else's."""
+    text = as_string(given)
+    if not text.startswith(_PREFIX):
+        return ""
+    try:
+        data = b64decode(text.removeprefix(_PREFIX), validate=True)
+        return data.decode(errors="surrogatepass")
+    except ValueError:
+        return ""
+
+
+def _texts(parts: Json) -> str:
+    texts = (as_string(as_object(each).get("text")) for each in as_list(parts))
+    return "\n\n".join(filter(None, texts))

@@ -9,7 +9,7 @@ shell, a fence of Markdown around all of it. So what begins otherwise is read at
 import json
 import re
 
-from ...wire.json_text import Json, loads
+from ...wire.json_text import Json, value_in
 from .tools import INPUT
 
 _BEFORE = f'{{"{INPUT}":"'
@@ -131,11 +131,7 @@ class CustomInput:
 
     def _meant(self, text: str) -> str:
         bare = _unfenced(text)
-        try:
-            value = loads(bare.encode(errors="surrogatepass"))
-        except (ValueError, RecursionError):
-            return bare
-        found = self._text_in(value)
+        found = self._text_in(value_in(bare.encode(errors="surrogatepass")))
         return bare if found is None else _unfenced(found)
 
     def _text_in(self, value: Json) -> str | None:

@@ -11,14 +11,12 @@ from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ...wire.json_text import Json
-from ..call_arguments import spelled
-from ..json_values import as_string
+from ...wire.json_text import Json, as_string
+from ..calls import chat_call, spelled
 from ..protocol import NO_NAME, NO_OUTPUT, JsonObject, UntranslatableError
 from .client_tools import CALLS, found_tools
 from .compaction import COMPACTED, TRIGGER, summary_in
-from .content import as_text, output_of, text_of, text_or_parts, words_of
-from .reasoning_text import reasoning_of
+from .content import as_text, output_of, reasoning_of, text_of, text_or_parts, words_of
 from .tools import INPUT, Tools
 
 _SEARCH, _FOUND = "tool_search_call", "tool_search_output"
@@ -182,7 +180,7 @@ class History:
             # Models forget it. The client ran nothing, and sends the call back as it was.
             named = {"name": NO_NAME}
         flat = self._tools.flat_name_in(named, path)
-        call = _chat_call(self._ids[at], flat, spelled(given))
+        call = chat_call(self._ids[at], flat, spelled(given))
         self._turn.calls.append((call, output))
         self._turn.end = at
 
@@ -204,7 +202,7 @@ class History:
             return
         # Providers refuse an output without a call. A client that has shortened the
         # conversation sends one.
-        call = _chat_call(call_id, self._tools.names.flat_name(name or NO_NAME), "{}")
+        call = chat_call(call_id, self._tools.names.flat_name(name or NO_NAME), "{}")
         self.messages.append(
             {"role": "assistant", "content": None, "tool_calls": [call]}
         )
@@ -365,8 +363,3 @@ def _call_ids(items: list[JsonObject]) -> dict[int, str]:
                 unanswered[-1].append(at)
                 in_turn = True
     return found
-
-
-def _chat_call(call_id: str, name: str, arguments: str) -> JsonObject:
-    function = {"name": name, "arguments": arguments}
-    return {"id": call_id, "type": "function", "function": function}

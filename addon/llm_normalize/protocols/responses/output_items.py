@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from typing import ClassVar, override
 
 from ...wire.json_text import Json
-from ..call_arguments import arguments_in
+from ..calls import Tool, arguments_in
 from ..object_end import ObjectEnd
 from ..protocol import JsonObject, ServerEvent
-from ..tool_names import Tool
 from .client_tools import CLIENT_TOOLS
 from .custom_input import CustomInput
 

@@ -1,7 +1,6 @@
 """A request of the Responses protocol as one for chat completions."""
 
-from ...wire.json_text import Json
-from ..json_values import as_list, as_object
+from ...wire.json_text import Json, as_list, as_object
 from ..protocol import NONE, Circumstances, JsonObject, UntranslatableError
 from ..template import THOUGHTS
 from .compaction import PATH, PROMPT, asks_for_summary

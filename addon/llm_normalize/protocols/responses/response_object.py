@@ -1,9 +1,8 @@
 """The `response` object around the output, and the parts of it that chat says otherwise."""
 
-from ...wire.json_text import Json, whole_number
-from ..figures import Counts
-from ..json_values import as_list, as_object, as_string
+from ...wire.json_text import Json, as_list, as_object, as_string, whole_number
 from ..protocol import UNTOLD, JsonObject
+from ..token_count import Counts
 
 _ECHOED: JsonObject = {
     "instructions": None,

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from ...wire.json_text import Json
 from ..protocol import JsonObject, ServerEvent
+from .content import packed
 from .output_items import IN_PROGRESS, OutputItem
-from .reasoning_text import packed
 
 
 class PartForm(NamedTuple):

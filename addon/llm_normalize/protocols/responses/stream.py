@@ -3,13 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ...wire.json_text import Json
-from ..blank_text import BlankText
-from ..call_ids import CallIds
-from ..chunk_of_body import chunk_of
-from ..failed_answer import failure_in
-from ..figures import Figures
-from ..json_values import as_string
+from ...wire.json_text import Json, as_string
+from ..calls import CallIds, ToolNames
+from ..chat_answer import BlankText, chunk_of, failure_in
 from ..protocol import (
     CALL,
     UNFINISHED,
@@ -18,7 +14,7 @@ from ..protocol import (
     ServerEvent,
     StoredItems,
 )
-from ..tool_names import ToolNames
+from ..token_count import Figures
 from .output_items import (
     COMPLETED,
     IN_PROGRESS,

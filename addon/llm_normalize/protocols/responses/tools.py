@@ -1,9 +1,11 @@
 """The tools of a request as functions, and the model's choice among them."""
 
-from ...wire.json_text import Json
-from ..json_values import as_object, as_string
+from contextlib import suppress
+from functools import cached_property
+
+from ...wire.json_text import Json, as_list, as_object, as_string, objects_in
+from ..calls import Tool, ToolNames
 from ..protocol import JsonObject, UntranslatableError
-from ..tool_names import Tool, ToolNames
 from .client_tools import CLIENT_TOOLS, ClientTool, client_tool
 
 INPUT = "input"
@@ -159,3 +161,37 @@ def _list(value: Json, path: str) -> list[Json]:
     if not isinstance(value, list):
         raise UntranslatableError("A list of tools was expected.", path)
     return value
+
+
+_BRINGERS = ("additional_tools", "tool_search_output")
+"""The types of items that declare further tools."""
+
+
+class DeclaredTools:
+    """The tools of one request, for the calls of a native answer: read when the first is called.
+
+    Servers that know functions alone get the tools of Codex past them as functions, and tell it
+    of a call of one: by the name that they have made of namespace and name, and whatever the
+    tool is.
+
+    Args:
+        request: The request.
+    """
+
+    def __init__(self, request: JsonObject) -> None:
+        self._request = request
+
+    def meant(self, tool: Tool) -> Tool | None:
+        """Return the declared tool that a provider calls *tool*; None for none."""
+        return self._names.declared(tool.name, tool.namespace) if tool.name else None
+
+    @cached_property
+    def _names(self) -> ToolNames:
+        made = Tools()
+        items = objects_in(self._request.get("input"))
+        bringers = [each for each in items if each.get("type") in _BRINGERS]
+        for each in (self._request, *bringers):
+            for tool in as_list(each.get("tools")):
+                with suppress(UntranslatableError):  # it is the provider's to refuse
+                    made.add([tool], "tools")
+        return made.names

@@ -52,10 +52,10 @@ class EventRepair:
         self.has_ended = False
         """Whether nothing follows the event at hand."""
         self._sender = ChunkSender(output, chain.ride)
-        self.machine = Machine(asked, seen, chain.names, self._sender, self.close)
+        self.machine = Machine(asked, seen, chain.plan.names, self._sender, self.close)
         self._chain, self._seen = chain, seen
         self._parser, self._output = parser, output
-        self._drops_comments = COMMENT in chain.names
+        self._drops_comments = COMMENT in chain.plan.names
         self.text: Outgoing | None = None
         """The last chunk of the event at hand, if it is a text that went on at once."""
 
@@ -141,7 +141,10 @@ class EventRepair:
             if each.may_be_noise:
                 self._hold_words(record, each)
             else:
-                self._framed(record, each, each.encode())
+                raw = each.encode()
+                outcome = self._framed(record, each, raw)
+                if outcome is not Outcome.UNDERSTOOD:
+                    self._pass(record, raw, outcome, each.data or b"")
             if each.is_hole:
                 self._seen.lose()
         return made is not None
@@ -192,7 +195,9 @@ class EventRepair:
                 self.flush(record.n - 1)
             self.machine.done(Outgoing(record, {}, raw))
             return Outcome.UNDERSTOOD
-        value, outcome = self._value(payload)
+        if len(payload) > payloads.FEW and not self._affords(payload):
+            return Outcome.TOO_MANY
+        value, outcome = payloads.decode(payload)
         if outcome is not Outcome.UNDERSTOOD:
             return outcome
         if payloads.is_ordinary(value):
@@ -216,7 +221,7 @@ class EventRepair:
         is_alone = found & Finding.GOES_ON and not found & ~Finding.TEXT_ALONE
         if is_alone and self.machine.lets_pass(outgoing):
             if found & Finding.ARGUMENTS:
-                seen.note(chunk)  # a text changes nothing there
+                seen.note_arguments(chunk)
             else:
                 seen.note_text(chunk)
             self._sender.send(outgoing)
@@ -240,14 +245,11 @@ class EventRepair:
             return Outcome.UNDERSTOOD
         return None if payloads.is_answer(value, self._seen) else Outcome.NOT_A_CHUNK
 
-    def _value(self, payload: bytes) -> tuple[Json, Outcome]:
-        """The value in *payload*, unless it costs too much or is invalid."""
-        if len(payload) > payloads.FEW:
-            cost = payloads.cost(payload)
-            self._parser.budget_left -= cost
-            if cost > MARKS // 2:
-                return None, Outcome.TOO_MANY
-        return payloads.decode(payload)
+    def _affords(self, payload: bytes) -> bool:
+        """Charge the cost of *payload*; tell whether it is not too much."""
+        cost = payloads.cost(payload)
+        self._parser.budget_left -= cost
+        return cost <= MARKS // 2
 
     def _error(self, outgoing: Outgoing) -> None:
         known = len(outgoing.record.fixes)

@@ -68,7 +68,8 @@ class EventStream(ABC):
         *,
         drops_comments: bool,
     ) -> None:
-        self._parser = EventParser()
+        self.parser = EventParser()
+        """Finds the events, and holds the budget left for what follows: see `SHARED_BUDGET`."""
         self.label = label
         """Names the stream in log lines."""
         self.output = output
@@ -102,6 +103,10 @@ class EventStream(ABC):
     @abstractmethod
     def _pass_by(self, *, last: bool = False) -> None:
         """Let what waits go before a block that is too large; *last* at the end."""
+
+    def _opening(self, data: bytes) -> bytes:
+        """What is to be read of the first *data*, as long as no event has begun."""
+        return data
 
     def _join(self, record: EventRecord, data: bytes) -> None:  # noqa: B027 - in few does anything
         """Add *data* to the end of *record*, of which something still waits."""
@@ -174,7 +179,7 @@ class EventStream(ABC):
             return None
         if not (text := around.text_in(raw)):
             return None
-        parser, out = self._parser, raw
+        parser, out = self.parser, raw
         if n is None and not parser.is_between:
             return None
         if not self._is_unread(text):
@@ -207,21 +212,14 @@ class EventStream(ABC):
     @property
     def events(self) -> int:
         """Blocks begun so far."""
-        return self._parser.count
-
-    @property
-    def budget_left(self) -> float:
-        """The budget left for what follows: see `SHARED_BUDGET`."""
-        return self._parser.budget_left
-
-    def refill(self, budget_left: float) -> None:
-        """Set the budget for what follows."""
-        self._parser.budget_left = budget_left
+        return self.parser.count
 
     def feed(self, data: bytes) -> list[bytes]:
         """The bytes to send when *data* is received, maybe none. Never raises."""
         out: list[bytes] = []
-        parser = self._parser
+        parser = self.parser
+        if not parser.count:
+            data = self._opening(data)
         parser.budget_left -= len(data) >> _BYTES
         may_read = parser.budget_left >= 0
         try:
@@ -264,7 +262,7 @@ class EventStream(ABC):
         self.output.settle()
         if self._broken:
             return
-        if self._parser.in_oversized:
+        if self.parser.in_oversized:
             self._pass_by(last=True)
         self._conclude()
 
@@ -279,7 +277,7 @@ class EventStream(ABC):
         return self.output.drain()
 
     def _release(self, silent: bool, last: bool) -> None:
-        for item in self._parser.cut():
+        for item in self.parser.cut():
             self._guarded(self._item, item)
         self._memory.forget()
         self.output.settle()
@@ -289,7 +287,7 @@ class EventStream(ABC):
     @property
     def is_between(self) -> bool:
         """Whether what has been sent so far ends with a block."""
-        return not (self._unread or self._parser.in_oversized)
+        return not (self._unread or self.parser.in_oversized)
 
     def keep_alive(self) -> bytes:
         """The bytes that keep the client's connection alive, between blocks."""
@@ -298,7 +296,7 @@ class EventStream(ABC):
     def rescue(self) -> bytes:
         """Return all that waits, as received: the repair of this stream is over."""
         self._bail(None)
-        return self.output.passed(self._parser.give_up())
+        return self.output.passed(self.parser.give_up())
 
     # -- one block after another -----------------------------------------------
 
@@ -308,14 +306,14 @@ class EventStream(ABC):
         if self._unread:
             self.output.pass_on(data)
             return
-        held, done = self._parser.held, 0
+        held, done = self.parser.held, 0
         items = self._items(data)
         while True:
             try:
                 item = next(items, None)
             except Exception:
                 logger.exception(OVER, self.label)
-                unread = self._parser.give_up()
+                unread = self.parser.give_up()
                 # What it gave up may have begun to hold *data*, too.
                 before, behind = max(held - done, 0), max(done - held, 0)
                 self._pass_unread(unread[:before] + data[behind:])
@@ -326,7 +324,7 @@ class EventStream(ABC):
             self._guarded(self._item, item)
 
     def _items(self, data: bytes) -> Iterator[Item | Comments]:
-        yield from self._parser.read(data) if data else self._parser.end()
+        yield from self.parser.read(data) if data else self.parser.end()
 
     def _item(self, item: Item | Comments) -> None:
         self._due = item.raw
@@ -339,8 +337,8 @@ class EventStream(ABC):
                 self._pass_by()
                 if item.is_many:
                     self.raw_events[Outcome.TOO_MANY] += 1
-                elif self._large != self._parser.count:  # not its next part
-                    self._large = self._parser.count
+                elif self._large != self.parser.count:  # not its next part
+                    self._large = self.parser.count
                     self.raw_events[Outcome.TOO_LARGE] += 1
                 self.output.verbatim = True
                 self.output.pass_on(item.raw)
@@ -357,7 +355,7 @@ class EventStream(ABC):
     def _handle(self, event: Event) -> None:
         known = self.known(event.raw, event.n)
         if known is not None:
-            self._parser.budget_left -= self.output.cost
+            self.parser.budget_left -= self.output.cost
             self.output.add(known)
             self._due = b""
         else:
@@ -369,7 +367,7 @@ class EventStream(ABC):
         if output.last is not None:
             output.settle()
         self._rests = False
-        self._parser.budget_left -= EVENT
+        self.parser.budget_left -= EVENT
         record = EventRecord(event.n, event.raw)
         output.open_record(record)
         if self._broken:

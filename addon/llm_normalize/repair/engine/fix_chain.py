@@ -57,9 +57,9 @@ class Chain:
         "_holding",
         "_label",
         "_made",
-        "_plan",
         "_seen",
         "_text",
+        "plan",
         "readers",
     )
 
@@ -71,7 +71,8 @@ class Chain:
         label: str,
     ) -> None:
         self._asked, self._seen, self._label = asked, seen, label
-        self._plan = plan_of(fixes)
+        self.plan = plan_of(fixes)
+        """What each of them does."""
         self._made: dict[type[Fix], Fix | None] = {}  # None where one is off
         self._holding: list[HoldingFix] = []  # of those that are made
         self._asked_all = 0  # bits of those that are asked about each chunk
@@ -79,15 +80,6 @@ class Chain:
         self.readers: list[HoldingFix] = []
         """Those that have to read the texts which go on: see `watch`."""
         self._text: tuple[int, Sequence[str]] = (0, ())  # its choice, its keys
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The names of all fixes."""
-        return self._plan.names
-
-    def may_have_put_in(self, record: EventRecord) -> bool:
-        """Tell whether a fix may have put into the event what it held."""
-        return not self._plan.of_held_data.isdisjoint(record.fixes)
 
     def _on(self, kinds: Iterable[type[Fix]]) -> list[Fix]:
         """Return the fixes of these *kinds*, without those that are off."""
@@ -104,12 +96,12 @@ class Chain:
             return None
         self._made[kind] = fix
         if isinstance(fix, AssembledCalls):
-            fix.on = self._plan.names
+            fix.on = self.plan.names
         if isinstance(fix, HoldingFix):
             self._holding.append(fix)
-            if kind in self._plan.flushing and not fix.holds_calls:
+            if kind in self.plan.flushing and not fix.holds_calls:
                 # The others wait for another call, or the end.
-                self._asked_all |= 1 << self._plan.place_of[kind]
+                self._asked_all |= 1 << self.plan.place_of[kind]
         return fix
 
     @property
@@ -159,7 +151,7 @@ class Chain:
     def frame(self, record: EventRecord, event: Event) -> list[Event]:
         """Return the events that the framing fixes make of *event*."""
         events = [event]
-        for fix in self._on(self._plan.framing):
+        for fix in self._on(self.plan.framing):
             framed: list[Event] = []
             for each in events:
                 made = self._called(fix, fix.event, each)
@@ -173,7 +165,7 @@ class Chain:
 
     def unread(self, record: EventRecord, event: Event) -> list[Event] | None:
         """The first fix's replacement of *event*, which is not understood, if any."""
-        for fix in self._on(self._plan.unread):
+        for fix in self._on(self.plan.unread):
             made = self._called(fix, fix.unread, event)
             if made is not None:
                 record.fixed(fix.name)
@@ -199,7 +191,7 @@ class Chain:
             raw: The bytes that are sent if nothing changes it.
         """
         found = look(chunk, self._asked, self._seen, is_changed=False)
-        due = self._plan.handling(found) | self._asked_all
+        due = self.plan.handling(found) | self._asked_all
         if not due:
             return (Outgoing(record, chunk, raw, found=found),)
         return self._draw(record, [(chunk, _NONE, raw)], payload, raw, (found, due))
@@ -229,11 +221,11 @@ class Chain:
         record: EventRecord,
         held: Callable[[HoldingFix], list[Chunk]],
     ) -> Iterator[Outgoing]:
-        for kind in self._plan.holding:
+        for kind in self.plan.holding:
             fix = self._made.get(kind)
             if not isinstance(fix, HoldingFix):
                 continue
-            place = self._plan.place_of[kind]
+            place = self.plan.place_of[kind]
             for part in self._called(fix, held, fix) or ():
                 self._due.append((part, place, fix.repaired))
             # A fix behind it may hold what it lets go: that one is asked after this.
@@ -281,7 +273,7 @@ class Chain:
             raw: The bytes of that chunk.
             known: What is found in the first, and who is asked, if it has been looked at.
         """
-        made, kinds = self._made, self._plan.edits
+        made, kinds = self._made, self.plan.edits
         while todo:
             part, behind, unchanged = todo.pop()
             due = found = 0
@@ -291,7 +283,7 @@ class Chain:
                 found = look(
                     part, self._asked, self._seen, is_changed=unchanged is None
                 )
-                due = self._plan.handling(found) | self._asked_all
+                due = self.plan.handling(found) | self._asked_all
                 due = due >> behind + 1 << behind + 1
             while due:
                 place = (due & -due).bit_length() - 1
@@ -339,7 +331,7 @@ class Chain:
             rest = self._called(fix, lambda: [*fix.flush(), *fix.end(None)])
             if rest:
                 record.fixed(*fix.repaired)
-                todo = _made(rest, self._plan.place_of[type(fix)])
+                todo = _made(rest, self.plan.place_of[type(fix)])
                 yield from self._draw(record, todo, None, b"")
         if reread is not None:
             yield Outgoing(record, loads(reread), raw)
@@ -347,14 +339,14 @@ class Chain:
 
     def ride(self, outgoing: Outgoing) -> None:
         """Apply the fixes that ride on others to a chunk that was changed after all."""
-        for fix in self._on(self._plan.riders):
+        for fix in self._on(self.plan.riders):
             if self._called(fix, fix.edit, outgoing.chunk):
                 outgoing.record.fixed(fix.name)
 
     def body(self, record: EventRecord, body: Chunk) -> bool:
         """Repair the *body* of an answer in place; tell whether no fix has failed."""
-        for kind in self._plan.bodies:
-            if not record.fixes and kind in self._plan.riders:
+        for kind in self.plan.bodies:
+            if not record.fixes and kind in self.plan.riders:
                 continue
             if kind in self._made:
                 continue  # it has failed before
@@ -379,7 +371,7 @@ class Chain:
         if status is None:
             is_object = isinstance(value, dict)
             status = status_of(value) if is_object else HTTPStatus.INTERNAL_SERVER_ERROR
-        for fix in self._on(self._plan.errors):
+        for fix in self._on(self.plan.errors):
             made = self._called(fix, fix.error, value, status)
             if made is not None:
                 value = made
@@ -401,7 +393,7 @@ class Chain:
             return
         self._made[kind] = None
         self._holding = [fix for fix in self._holding if type(fix) is not kind]
-        if kind in self._plan.flushing:
-            self._asked_all &= ~(1 << self._plan.place_of[kind])
+        if kind in self.plan.flushing:
+            self._asked_all &= ~(1 << self.plan.place_of[kind])
         self._seen.is_unsure = True
         logger.error(_OFF, self._label, kind.name, exc_info=error)

@@ -95,21 +95,17 @@ class NativeStream(EventStream):
         self._body: bytearray | None = bytearray() if reader.is_on(BODY_FIX) else None
         """What has come of a body; None once it is known to be a stream."""
 
-    def feed(self, data: bytes) -> list[bytes]:
-        """The bytes to send when *data* is received; a body is held. Never raises."""
+    def _opening(self, data: bytes) -> bytes:
+        """What is to be read of the first *data*: nothing while it may be a body."""
         body = self._body
         if body is None or not (body or data.strip(b"\r\n")):
-            return super().feed(data)
+            return data
         may_be = bool(body) or data.lstrip().startswith(b"{")
         body += data
         if may_be and len(body) <= MAX_EVENT:
-            return []
-        return self._let_go(body)
-
-    def _let_go(self, body: bytearray) -> list[bytes]:
-        """Read what was held as a stream."""
+            return b""
         self._body = None
-        return super().feed(bytes(body)) if body else []
+        return bytes(body)
 
     def end(self) -> list[bytes]:
         """The bytes to send at a clean end of the stream. Never raises."""
@@ -117,7 +113,7 @@ class NativeStream(EventStream):
         if not body:
             return super().end()
         self._guarded(self._whole, bytes(body))
-        rest = self._let_go(body) if self._due else []
+        rest = self.feed(bytes(body)) if self._due else []
         return [*self.output.drain(), *rest, *super().end()]
 
     def _whole(self, body: bytes) -> None:
@@ -130,9 +126,9 @@ class NativeStream(EventStream):
         events, fixes = self._reader.whole(value)
         if not events:
             return
-        record = EventRecord(self._parser.count, body)
+        record = EventRecord(self.parser.count, body)
         record.fixed(BODY_FIX, *fixes)
-        self._parser.count += 1
+        self.parser.count += 1
         for each in events:
             self.output.emit(record, written(*each))
         self._due = b""
@@ -141,7 +137,9 @@ class NativeStream(EventStream):
     def release(self, *, silent: bool = False, last: bool = False) -> list[bytes]:
         """The bytes held long enough; a body is held until the *last* read."""
         body = self._body if last else None
-        out = self._let_go(body) if body else []
+        if body:
+            self._body = None
+        out = self.feed(bytes(body)) if body else []
         return [*out, *super().release(silent=silent, last=last)]
 
     def rescue(self) -> bytes:
@@ -216,7 +214,7 @@ class NativeStream(EventStream):
     def _conclude(self) -> None:
         events, fixes = self._reader.end()
         if events:
-            record = EventRecord(self._parser.count, None)
+            record = EventRecord(self.parser.count, None)
             self._emit(record, events, fixes)
             self.output.close(record)
 
@@ -230,7 +228,7 @@ class NativeStream(EventStream):
     @property
     def waiting(self) -> object:
         """What waits for 100 ms only: an event that may go on on its next line."""
-        return self._parser.may_end or None
+        return self.parser.may_end or None
 
     @property
     def holds(self) -> bool:
@@ -253,7 +251,7 @@ class NativeStream(EventStream):
         is_whole = reader.is_over or reader.is_complete
         if self._broken or not (self.is_between and is_whole):
             return False
-        self._parser.give_up()
+        self.parser.give_up()
         return True
 
     def abandon(self) -> bool:

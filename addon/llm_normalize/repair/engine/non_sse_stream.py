@@ -34,26 +34,21 @@ class NonSseStream(Pipeline):
         self._words = b""
         self._is_ordinary = False
 
-    def feed(self, data: bytes) -> list[bytes]:
-        """The bytes to send when *data* is received; text is held. Never raises."""
-        if self._is_ordinary or self._parser.count:
-            return super().feed(data)
+    def _opening(self, data: bytes) -> bytes:
+        """What is to be read of the first *data*: nothing while it may be a page or words."""
         words = self._words + data
-        if not words.strip(b"\r\n"):  # newlines keep the connection alive
-            return super().feed(data)
+        # Newlines keep the connection alive.
+        if self._is_ordinary or not words.strip(b"\r\n"):
+            return data
         begun = b"" if BOM.startswith(words) else words.removeprefix(BOM).lstrip()
         is_field = any(each.startswith(begun) for each in _FIELDS)
         unread = max(len(begun) - len(data) - _LONGEST, 0)
         if is_field or not (_EVENT.search(begun, unread) or len(words) > _MAX_HELD):
             self._words = words
-            return []
-        return self._let_go(words)
-
-    def _let_go(self, words: bytes) -> list[bytes]:
-        """Repair *words*, and act as an ordinary pipeline from now on."""
+            return b""
         self._words = b""
         self._is_ordinary = True
-        return super().feed(words)
+        return words
 
     @property
     def holds(self) -> bool:
@@ -74,15 +69,16 @@ class NonSseStream(Pipeline):
         words, self._words = self._words, b""
         if not words:
             return []
-        record = EventRecord(self._parser.count, words)
+        record = EventRecord(self.parser.count, words)
         if is_page_or_words(words, _WORDS):
             error = self._chain.error(record, words.removeprefix(BOM).decode())
             if record.fixes:
-                self._parser.count += 1
+                self.parser.count += 1
                 self.output.emit(record, encode(dumps(error)))
                 self.output.close(record)
                 return self.output.drain()
-        return self._let_go(words)
+        self._is_ordinary = True
+        return self.feed(words)
 
     def rescue(self) -> bytes:
         """Return everything held, as received: the repair of this stream is over."""

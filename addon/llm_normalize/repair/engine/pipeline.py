@@ -54,7 +54,7 @@ class Pipeline(EventStream):
         # It grows with the texts of events that are known.
         self._growing: GrowingText | None = None
         self._chain = chain = Chain(plan, asked, self.seen, label)
-        self.event_repair = EventRepair(asked, chain, self.seen, self._parser, output)
+        self.event_repair = EventRepair(asked, chain, self.seen, self.parser, output)
         """Parses and repairs events."""
         self.raw_events = self.event_repair.raw_events
         self._machine = self.event_repair.machine
@@ -75,13 +75,13 @@ class Pipeline(EventStream):
         return self.output.drain()
 
     def _conclude(self) -> None:
-        n = self.seen.n = self._parser.count
+        n = self.seen.n = self.parser.count
         self.event_repair.flush(n)
         self._machine.end(n)
 
     def _pass_by(self, *, last: bool = False) -> None:
-        self.seen.n = self._parser.count if last else self.seen.n
-        self._machine.flush_before(self._parser.count, last=last)
+        self.seen.n = self.parser.count if last else self.seen.n
+        self._machine.flush_before(self.parser.count, last=last)
         if not last:
             self._machine.unknown_event()
 
@@ -94,11 +94,11 @@ class Pipeline(EventStream):
 
         Never raises: on a bug, all that waits is sent with what is received next.
         """
-        if self._rests and self._parser.is_between:
+        if self._rests and self.parser.is_between:
             return None
         try:
             mark = self._machine.state.mark
-            found = self._chain.waiting_briefly, mark, self._parser.may_end
+            found = self._chain.waiting_briefly, mark, self.parser.may_end
         except Exception:
             logger.exception(OVER, self.label)
             self._bail(None)
@@ -137,11 +137,11 @@ class Pipeline(EventStream):
         is_complete = self.output.is_over or self._machine.is_complete
         if self._broken or not (self.is_between and is_complete):
             return False
-        self._parser.give_up()
+        self.parser.give_up()
         return True
 
     def _wait_no_more(self, silent: bool, last: bool) -> None:
-        self.seen.n = n = max(self._parser.count - 1, 0)
+        self.seen.n = n = max(self.parser.count - 1, 0)
         if last:
             self.event_repair.flush(n)
         self._machine.release(n, silent=silent, last=last)
@@ -150,7 +150,7 @@ class Pipeline(EventStream):
         """Send all that waits as it is, but nothing of the record that *failed*."""
         self._broken = True
         self._memory = TextMemory()
-        n = failed.n if failed else self._parser.count
+        n = failed.n if failed else self.parser.count
         if failed:
             self._chain.undo(n)
         for release in (self._send_held, self._machine.give_up):
@@ -172,7 +172,7 @@ class Pipeline(EventStream):
             Whether something that was received has not been sent: a finish reason, say.
         """
         self.output.settle()
-        record = EventRecord(self._parser.count, None)
+        record = EventRecord(self.parser.count, None)
         held = [*self._chain.flush(record), *self._chain.end(record, None)]
         return self._machine.abandon() or bool(held)
 
@@ -186,7 +186,7 @@ class Pipeline(EventStream):
             if (
                 text is not None
                 and text.record is record
-                and not self._chain.may_have_put_in(record)
+                and self._chain.plan.of_held_data.isdisjoint(record.fixes)
             ):
                 if self._translate is not None:
                     record = self.output.repaired(record)

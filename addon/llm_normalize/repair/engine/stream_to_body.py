@@ -42,7 +42,7 @@ def body_in(
     # Usage that was asked for comes in a chunk of its own, whatever else waits.
     wanted = replace(asked, stream=True, usage=True)
     pipeline = Pipeline(wanted, fixes, label=label)
-    pipeline.refill(MOST)
+    pipeline.parser.budget_left = MOST
     out = b"".join(pipeline.feed(data) + pipeline.end())
     chunks = list(values_in(out))
     failed = [each for each in chunks if is_error(each)]
@@ -84,7 +84,7 @@ def contents_of(
         label: Names the answer in log lines.
     """
     pipeline = Pipeline(replace(asked, usage=True), fixes, label=label)
-    pipeline.refill(MOST)
+    pipeline.parser.budget_left = MOST
     values = list(values_in(b"".join(pipeline.feed(data) + pipeline.end())))
     errors = [each["error"] for each in values if each.get("error")]
     chunks = [each for each in values if is_chunk(each) and not is_error(each)]

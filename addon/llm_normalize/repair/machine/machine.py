@@ -129,12 +129,20 @@ class Machine:
                 sending.release_finish(state)
             state.sender.send(outgoing)
 
+    @property
+    def _rests(self) -> bool:
+        """Whether nothing is held but usage, and nothing was lost, has failed, or is over."""
+        state = self.state
+        over = state.done or state.seen.error or state.seen.holes
+        is_held = state.opening or state.finish or state.usage_chunk or state.words
+        return not (over or is_held or state.extra)
+
     def lets_pass(self, text: Outgoing) -> bool:
         """Tell whether a text that goes on can be sent at once, for nothing waits."""
         state = self.state
         (choice,) = text.chunk["choices"]
         index = choice["index"]
-        if not state.rests or index not in state.opened or index in state.finished:
+        if not self._rests or index not in state.opened or index in state.finished:
             return False
         sent = state.seen.choices.get(index)
         if sent is None:
@@ -250,7 +258,7 @@ class Machine:
         if state.done and "done-repeated" in state.on:
             outgoing.fixed("done-repeated")
             return
-        if state.rests and not state.usage and state.all_finished:
+        if self._rests and not state.usage and state.all_finished:
             sending.close_choices(state, n)
             state.done = True
             state.sender.send(outgoing)

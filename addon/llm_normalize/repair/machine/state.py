@@ -222,14 +222,6 @@ class State:
         return bool(self.opening or self.finish or self.usage_chunk or self.words)
 
     @property
-    def rests(self) -> bool:
-        """Whether nothing is held but usage, and nothing was lost, has failed, or is over."""
-        seen = self.seen
-        over = self.done or seen.error or seen.holes
-        is_held = self.opening or self.finish or self.usage_chunk or self.words
-        return not (over or is_held or self.extra)
-
-    @property
     def held_chunks(self) -> list[Outgoing]:
         """The chunks being held."""
         words = (each for each, _ in self.words)

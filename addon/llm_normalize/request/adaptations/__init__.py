@@ -8,26 +8,18 @@ parted before messages are joined, and reasoning is put back into what that leav
 from typing import Any
 
 from ..adaptation import Adaptation
-from .hosts import fields, message_fields
-from .messages.attachment_refused import AttachmentRefused
-from .messages.message_empty import MessageEmpty
-from .messages.message_reasoning_missing import MessageReasoningMissing
-from .messages.roles_not_alternating import RolesNotAlternating
-from .messages.system_message_late import SystemMessageLate
-from .messages.system_message_refused import SystemMessageRefused
-from .messages.thought_signature_missing import ThoughtSignatureMissing
-from .messages.tool_call_id_refused import ToolCallIdRefused
-from .messages.tool_calls_parallel import ToolCallsParallel
-from .messages.user_after_tool import UserAfterTool
-from .parameters.effort_without_thinking import EffortWithoutThinking
-from .parameters.max_tokens_too_large import MaxTokensTooLarge
-from .parameters.parameter_learned import ParameterLearned
-from .parameters.reasoning_effort_unknown import ReasoningEffortUnknown
-from .parameters.temperature_out_of_range import TemperatureOutOfRange
-from .parameters.thinking_form_refused import ThinkingFormRefused
-from .parameters.thinking_refused import ThinkingRefused
-from .parameters.tool_schema_refused import ToolSchemaRefused
-from .parameters.top_p_with_temperature import TopPWithTemperature
+from . import (
+    attachments,
+    host_fields,
+    host_message_fields,
+    learned,
+    limits,
+    messages,
+    schemas,
+    system_messages,
+    thinking,
+    tool_calls,
+)
 
 
 def _declared(names: dict[str, Any]) -> list[type[Adaptation]]:
@@ -37,29 +29,29 @@ def _declared(names: dict[str, Any]) -> list[type[Adaptation]]:
 
 
 ADAPTATIONS: tuple[type[Adaptation], ...] = (
-    *_declared(vars(message_fields)),
-    *_declared(vars(fields)),
+    *_declared(vars(host_message_fields)),
+    *_declared(vars(host_fields)),
     # forms that a refusal asks for: of messages, the calls in them, parameters
-    AttachmentRefused,
-    SystemMessageLate,
-    SystemMessageRefused,
-    MessageEmpty,
-    ToolCallsParallel,
-    RolesNotAlternating,
-    UserAfterTool,
-    ToolCallIdRefused,
-    MessageReasoningMissing,
-    ThoughtSignatureMissing,
-    ToolSchemaRefused,
-    MaxTokensTooLarge,
-    ReasoningEffortUnknown,
-    TemperatureOutOfRange,
-    TopPWithTemperature,
-    EffortWithoutThinking,
-    ThinkingRefused,
-    ThinkingFormRefused,
+    attachments.AttachmentRefused,
+    system_messages.SystemMessageLate,
+    system_messages.SystemMessageRefused,
+    messages.MessageEmpty,
+    tool_calls.ToolCallsParallel,
+    messages.RolesNotAlternating,
+    messages.UserAfterTool,
+    tool_calls.ToolCallIdRefused,
+    messages.MessageReasoningMissing,
+    tool_calls.ThoughtSignatureMissing,
+    schemas.ToolSchemaRefused,
+    limits.MaxTokensTooLarge,
+    thinking.ReasoningEffortUnknown,
+    limits.TemperatureOutOfRange,
+    limits.TopPWithTemperature,
+    thinking.EffortWithoutThinking,
+    thinking.ThinkingRefused,
+    thinking.ThinkingFormRefused,
     # what a provider has refused
-    ParameterLearned,
+    learned.ParameterLearned,
 )
 
 NOT_DROPPED: tuple[tuple[str, str], ...] = (

@@ -19,11 +19,9 @@ from ..adaptation import (
     Memory,
     renamed,
 )
-from ..adaptations import ADAPTATIONS
-from ..adaptations.hosts import message_fields
-from ..adaptations.messages.attachment_refused import AttachmentRefused
-from ..adaptations.messages.system_message_late import SystemMessageLate
-from ..adaptations.messages.system_message_refused import SystemMessageRefused
+from ..adaptations import ADAPTATIONS, host_message_fields
+from ..adaptations.attachments import AttachmentRefused
+from ..adaptations.system_messages import SystemMessageLate, SystemMessageRefused
 from .message_refusals import ANY, RefusedContent, is_place
 from .refusal_parser import Path, Refusal
 from .refusal_table import WantedForm
@@ -117,9 +115,9 @@ _ROLE = Change(("messages", _LISTED, "role"), "system")
 _PARTS = Change(("messages", _LISTED, "content"), "a string")
 _NULL = Change(("messages", _LISTED, "content"), "an empty string")
 _FORMS: dict[Change, type[Adaptation]] = {
-    _ROLE: message_fields.DeveloperRoleUnknown,
-    _PARTS: message_fields.ContentPartsRefused,
-    _NULL: message_fields.AssistantContentNull,
+    _ROLE: host_message_fields.DeveloperRoleUnknown,
+    _PARTS: host_message_fields.ContentPartsRefused,
+    _NULL: host_message_fields.AssistantContentNull,
 }
 """What does the same for hosts that are known to want it."""
 _INSTEAD = {SystemMessageLate.name: SystemMessageRefused.name}

@@ -1,18 +1,55 @@
-"""What providers say against messages: their order, their content, what they lack."""
+"""What providers say against messages: their order, their content, what they lack.
 
-from ..adaptations.messages.message_empty import MessageEmpty
-from ..adaptations.messages.message_reasoning_missing import MessageReasoningMissing
-from ..adaptations.messages.roles_not_alternating import RolesNotAlternating
-from ..adaptations.messages.system_message_late import SystemMessageLate
-from ..adaptations.messages.system_message_refused import SystemMessageRefused
-from ..adaptations.messages.thought_signature_missing import ThoughtSignatureMissing
-from ..adaptations.messages.tool_call_id_refused import ToolCallIdRefused
-from ..adaptations.messages.tool_calls_parallel import ToolCallsParallel
-from ..adaptations.messages.user_after_tool import UserAfterTool
-from .refusal_row import QUOTES, Row, said, words
+Of images, files and recordings: what they say of a model that reads text alone.
+"""
+
+from ..adaptations.attachments import AttachmentRefused
+from ..adaptations.messages import (
+    MessageEmpty,
+    MessageReasoningMissing,
+    RolesNotAlternating,
+    UserAfterTool,
+)
+from ..adaptations.system_messages import SystemMessageLate, SystemMessageRefused
+from ..adaptations.tool_calls import (
+    ThoughtSignatureMissing,
+    ToolCallIdRefused,
+    ToolCallsParallel,
+)
+from .refusal_row import QUOTES, Row, Said, said, words
 
 _INSTRUCTIONS = r"(?:system|developer)"
 _MUST = r"(?:must|should|has to|have to|needs? to|can|may|is|are)(?: only)?"
+
+_SUPPORT = r"(?:support|accept|handle|see|allow|take|understand)(?:s|ed|ing)?"
+_INPUT = (
+    r"(?:[ _-](?:inputs?|contents?|parts?|types?|understanding|urls?|modality)){0,2}"
+)
+
+
+def _attachment_row(kind: str, value: str, words_said: tuple[Said, ...]) -> Row:
+    """The row of what is called *kind*, a pattern, and *value* in a request."""
+    return Row(
+        AttachmentRefused,
+        words(
+            rf"(?:\bnot|n't|\bcannot) (?:currently |yet )?{_SUPPORT}(?: \w+){{0,2}}? {QUOTES}{kind}\b",
+            rf"(?:\bnot|n't|\bcannot) (?:process|read) {kind}s\b",
+            rf"\b{kind}{_INPUT}{QUOTES} (?:is|are) (?:currently )?"
+            r"(?:not (?:currently |yet )?(?:supported|enabled|available|allowed|accepted|permitted)"
+            r"|only supported|unsupported|disabled)\b",
+            rf"\b{kind}{_INPUT}{QUOTES} (?:not supported|unsupported)\b",
+            r"\b(?:unknown|unsupported|invalid|unexpected|unrecognized)"
+            r"(?: (?:content|message|input))?(?: part)? (?:types?|variant|part|kind|modality)"
+            rf"\W{{1,4}}(?:of )?{QUOTES}{kind}\b",
+            rf"\bat most 0 {kind}",
+            rf"\bfound that supports? {kind}\b",
+            rf"\b(?:data|file|projector|mmproj)s? required for {kind}{_INPUT}\b",
+            rf"不支持[^。;]{{0,6}}{kind}",
+        ),
+        words_said,
+        value=value,
+    )
+
 
 MESSAGE_ROWS: tuple[Row, ...] = (
     Row(
@@ -213,6 +250,65 @@ MESSAGE_ROWS: tuple[Row, ...] = (
         said(
             """
             Gemini 400: Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly.
+            """
+        ),
+    ),
+    Row(
+        AttachmentRefused,
+        words(
+            r"\bnot (?:a |an )?(?:multi-?modal|vision)\b",
+            rf"(?:\bnot|n't) {_SUPPORT} (?:\w+ )?multi-?modal\b",
+            r"\bmulti-?modal(?: \w+){0,2} (?:is|are) not (?:supported|enabled)\b",
+            r"\btext[- ]only model\b|\bmodel\b[^.;]{0,40} is text[- ]only\b",
+            r"\bonly (?:supports?|accepts?|takes?|process(?:es)?|handles?) text\b",
+            r"\bsupports? (?:only text|text only)\b",
+            r"不支持多模态",
+        ),
+        said(
+            """
+            vLLM 400: qwen2.5-coder is not a multimodal model
+            Ollama 500: Multimodal data provided, but model does not support multimodal requests.
+            a gateway 422: This is a text-only model
+            a gateway 400: The model only supports text input
+            """
+        ),
+    ),
+    _attachment_row(
+        r"(?:images?(?:_url)?|vision|pictures?|图)",
+        "image_url",
+        said(
+            """
+            vLLM 400: Unknown part type: image_url
+            vLLM 400: At most 0 image(s) may be provided in one prompt.
+            llama.cpp 500: image input is not supported - hint: if this is unexpected, you may need to provide the mmproj
+            OpenAI 400: Invalid content type. image_url is only supported by certain models.
+            DeepSeek 400: Failed to deserialize the JSON body into the target type: messages[0]: unknown variant `image_url`, expected `text` at line 1 column 90
+            OpenRouter 404: No endpoints found that support image input
+            Groq 400: This model does not support image input
+            LM Studio 400: Model does not support images. Use a model that does.
+            Ollama 500: this model is missing data required for image input
+            """
+        ),
+    ),
+    _attachment_row(
+        r"(?:files?|pdfs?|documents?|文件)",
+        "file",
+        said(
+            """
+            vLLM 400: Unknown part type: file
+            LM Studio 400: Invalid content part type: file
+            a gateway 422: This model does not support PDF input
+            a gateway 404: No endpoints found that support file input
+            """
+        ),
+    ),
+    _attachment_row(
+        r"(?:audios?|input_audio|音频)",
+        "input_audio",
+        said(
+            """
+            vLLM 400: Unknown part type: input_audio
+            llama.cpp 500: audio input is not supported
             """
         ),
     ),

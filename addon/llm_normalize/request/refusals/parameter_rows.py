@@ -2,27 +2,25 @@
 
 import re
 
-from ..adaptations.parameters.effort_without_thinking import EffortWithoutThinking
-from ..adaptations.parameters.max_tokens_too_large import MaxTokensTooLarge
-from ..adaptations.parameters.reasoning_effort_unknown import (
-    LEVELS,
-    ReasoningEffortUnknown,
+from ..adaptations.limits import (
+    MaxTokensTooLarge,
+    TemperatureOutOfRange,
+    TopPWithTemperature,
 )
-from ..adaptations.parameters.temperature_out_of_range import TemperatureOutOfRange
-from ..adaptations.parameters.thinking_form_refused import (
+from ..adaptations.schemas import ToolSchemaRefused
+from ..adaptations.thinking import (
     ADAPTIVE,
-    ENABLED,
-    ThinkingFormRefused,
-)
-from ..adaptations.parameters.thinking_refused import (
     BODY,
     DISABLED,
     ENABLE,
+    ENABLED,
+    LEVELS,
     TEMPLATE,
+    EffortWithoutThinking,
+    ReasoningEffortUnknown,
+    ThinkingFormRefused,
     ThinkingRefused,
 )
-from ..adaptations.parameters.tool_schema_refused import ToolSchemaRefused
-from ..adaptations.parameters.top_p_with_temperature import TopPWithTemperature
 from ..tool_schemas import ANY_OF, BOOLEAN, REFERENCE, REQUIRED, TOP, TYPE
 from .refusal_row import QUOTES, Row, said, words
 

@@ -10,12 +10,11 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from .attachment_rows import ATTACHMENT_ROWS
 from .message_rows import MESSAGE_ROWS
 from .parameter_rows import PARAMETER_ROWS
 from .refusal_row import Row
 
-ROWS: tuple[Row, ...] = (*MESSAGE_ROWS, *ATTACHMENT_ROWS, *PARAMETER_ROWS)
+ROWS: tuple[Row, ...] = (*MESSAGE_ROWS, *PARAMETER_ROWS)
 
 
 _FOREIGN = re.compile(

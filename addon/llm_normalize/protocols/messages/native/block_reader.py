@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import override
 
-from ....wire.json_text import Json
+from ....wire.json_text import Json, as_object, as_string
 from ....wire.limits import MAX_EVENT
-from ...json_values import as_object, as_string
+from ...calls import CallIds
 from ...native_reader import NativeAsked, NativeReader
-from ...protocol import JsonObject
+from ...protocol import JsonObject, make_id
 from ..answer_form import SIGNATURE
+from ..tool_ids import original, plain
 from .parts import (
     EMPTY,
     INPUT,
@@ -20,7 +21,6 @@ from .parts import (
     USES,
     WORDS,
     Block,
-    CallIds,
     parted,
     use_in,
 )
@@ -53,7 +53,8 @@ class BlockReader(NativeReader):
         self._waiting = 0
         self._is_cut = False
         """Whether a call has ended within its input."""
-        self._calls = CallIds(asked.seed, asked.calls)
+        unnamed = f"toolu_{make_id(asked.seed)}"
+        self._calls = CallIds(map(original, asked.calls), unnamed)
         self._written = 0
         """Bytes of what the message says."""
 
@@ -122,7 +123,7 @@ class BlockReader(NativeReader):
         return given
 
     def _with_call_id(self, given: JsonObject) -> JsonObject:
-        call_id = self._calls.take(given.get("id"))
+        call_id = plain(self._calls.take(given.get("id")))
         if call_id == given.get("id") or not self._does("tool-id-foreign"):
             return given
         return {**given, "id": call_id}

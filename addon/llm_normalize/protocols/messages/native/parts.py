@@ -4,12 +4,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ....wire.json_text import Json, dumps, whole_number
-from ....wire.limits import MAX_EVENT
-from ...json_values import as_object, as_string
+from ....wire.json_text import Json, as_object, as_string, dumps, whole_number
 from ...object_end import ObjectEnd
-from ...protocol import JsonObject, make_id
-from ..tool_ids import plain
+from ...protocol import JsonObject
 
 INPUT = "input_json_delta"
 SIGNED = "signature_delta"
@@ -182,31 +179,3 @@ def prompt_in(usage: JsonObject) -> int:
     """Return the tokens of the prompt, those of the cache among them."""
     names = ("input_tokens", *NO_CACHE)
     return sum(whole_number(usage.get(name)) or 0 for name in names)
-
-
-class CallIds:
-    """Gives calls ids that clients take: in their letters, and none twice.
-
-    Args:
-        seed: What made-up ids have in common.
-        taken: The ids of the conversation.
-    """
-
-    def __init__(self, seed: str, taken: Iterable[str]) -> None:
-        self._seed = seed
-        self._taken = set(taken)
-        self._numbers: dict[str, int] = {}
-        self._left = MAX_EVENT
-        """Letters of further ids that are remembered."""
-
-    def take(self, given: Json) -> str:
-        """Return the id for a call that the provider calls so."""
-        name = as_string(given) or f"toolu_{make_id(self._seed)}"
-        made = plain(name)
-        while made in self._taken:
-            number = self._numbers[name] = self._numbers.get(name, 1) + 1
-            made = plain(f"{name}-{number}")
-        self._left -= len(made)
-        if self._left >= 0:
-            self._taken.add(made)
-        return made

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 
-from ....wire.json_text import Json
-from ...call_arguments import arguments_in
-from ...json_values import as_list, as_object, as_string
+from ....wire.json_text import Json, as_list, as_object, as_string
+from ...calls import arguments_in
 from ...protocol import JsonObject
 from ..spoken_items import empty_part, part_kind
 

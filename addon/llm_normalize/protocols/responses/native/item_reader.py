@@ -3,13 +3,12 @@
 from operator import is_
 from typing import override
 
-from ...json_values import as_list, as_object, as_string, objects_in
+from ....wire.json_text import as_list, as_object, as_string, objects_in
 from ...native_reader import NativeAsked
 from ...protocol import JsonObject, make_id
 from ..output_items import COMPLETED, INCOMPLETE, Atom, Call
-from .declared_tools import DeclaredTools
-from .event_names import CALLS
-from .event_reader import EventReader
+from ..tools import DeclaredTools
+from .events import CALLS, EventReader
 from .form import fitted, parted
 from .items import KINDS, NativeItem, NativeItems, as_text
 

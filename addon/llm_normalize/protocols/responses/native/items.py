@@ -4,11 +4,10 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from typing import override
 
-from ....wire.json_text import Json, dumps
-from ...json_values import as_string, objects_in
+from ....wire.json_text import Json, as_string, dumps, objects_in
+from ...calls import Tool
 from ...object_end import is_closed, is_cut
 from ...protocol import JsonObject, ServerEvent
-from ...tool_names import Tool
 from ..output_items import Atom, Call, ClientCall, CustomCall, FunctionCall, OutputItem
 from ..spoken_items import PARTS, Message, Spoken, Thoughts, part_kind
 from .form import Does, fitted

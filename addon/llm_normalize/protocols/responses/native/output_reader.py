@@ -2,18 +2,18 @@
 
 Each event is taken in three steps. Which item does it mean? What would the translation's own
 classes send for the same (`output_items`, `spoken_items`)? Of these events, the last one is
-replaced by the provider's own: see `event_reader`.
+replaced by the provider's own: see `events`.
 """
 
 from collections.abc import Callable
 from functools import partial
 
+from ....wire.json_text import as_list, as_object, as_string
 from ....wire.limits import MAX_EVENT
-from ...json_values import as_list, as_object, as_string
 from ...protocol import JsonObject
 from ..output_items import Call
 from ..spoken_items import PARTS, Message, Spoken, part_kind
-from .event_names import CALLS, TEXTS
+from .events import CALLS, TEXTS
 from .item_reader import TOOL_TYPE, ItemReader
 from .items import NativeItem, as_text, item_of, rest_of
 

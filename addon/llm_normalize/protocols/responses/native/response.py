@@ -2,12 +2,10 @@
 
 from collections.abc import Container, Sequence
 
-from ....wire.json_text import Json, whole_number
-from ...figures import Counts
-from ...json_values import as_object, as_string
+from ....wire.json_text import Json, as_object, as_string, whole_number
 from ...native_reader import NativeAsked
 from ...protocol import JsonObject, make_id
-from ...token_count import tokens_for
+from ...token_count import Counts, tokens_for
 from ..response_object import error_of, frame_of, usage_of
 from .form import Does
 

@@ -3,13 +3,13 @@
 from dataclasses import replace
 from typing import override
 
+from ....wire.json_text import as_list, as_object, as_string
 from ....wire.limits import MAX_EVENT
-from ...json_values import as_list, as_object, as_string
 from ...native_reader import LOST, NativeAsked, Repaired
 from ...protocol import JsonObject
 from ..output_items import COMPLETED
 from ..response_object import error_of
-from .event_names import named
+from .events import named
 from .form import parted, unnested
 from .output_reader import Handler, OutputReader
 from .response import TERMINAL, NativeResponse, is_error, is_response, response_in

@@ -1,1 +1,0 @@
-"""The programs of one shell through the proxy."""

@@ -1,1 +1,0 @@
-"""One program through the proxy."""

@@ -1,1 +1,0 @@
-"""Roles, content and reasoning."""

@@ -1,1 +1,0 @@
-"""What surrounds the choices: id, model, created."""

@@ -1,1 +1,0 @@
-"""Errors in the form of OpenAI."""

@@ -1,1 +1,0 @@
-"""What is not framed as an event of its own."""

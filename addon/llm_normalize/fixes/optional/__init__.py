@@ -1,1 +1,0 @@
-"""Repairs that are off unless `normalize_also` names them."""

@@ -1,1 +1,0 @@
-"""Choices, deltas and messages where they belong."""

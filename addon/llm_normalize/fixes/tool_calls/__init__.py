@@ -1,1 +1,0 @@
-"""Tool calls and their fragments."""

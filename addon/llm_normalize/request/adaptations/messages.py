@@ -1,0 +1,277 @@
+"""Messages: empty ones, their order, what an answer of the history has to have."""
+
+from ...wire.json_text import Json
+from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, refused, replaced
+from ..message_forms import (
+    NOTHING,
+    calls_of,
+    role_of,
+    says_nothing,
+    text_of,
+    with_answers_between,
+    with_each_message,
+    with_messages,
+    with_neighbours_joined,
+    with_one_system,
+)
+
+_NOT_EMPTY = refused(
+    "the message at position 1 with role 'assistant' must not be empty"
+)
+_EMPTY = {"role": "assistant", "content": ""}
+_CALLS = [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
+_RESULT = {"role": "tool", "tool_call_id": "c", "content": "sunny"}
+_NO_RESULT = {**_RESULT, "content": ""}
+_SPARE = {"role", "content", "name"}
+
+
+# A message that says nothing, where each has to say something.
+class MessageEmpty(Adaptation):
+    """Drop an answer that says nothing.
+
+    Beside calls its content is null, as OpenAI sends it; beside reasoning, and in a
+    result, it is a full stop.
+    """
+
+    name = "message-empty"
+    changes = 'an answer with `content: ""` -> removed, or null beside calls; of a tool -> `"."`'
+    why = "Kimi, Mistral, Claude and Bedrock answer 400."
+    key = "content"
+    sources = (
+        "https://github.com/MoonshotAI/kimi-code/issues/1985",
+        "https://github.com/anomalyco/opencode/issues/39451",
+        "https://github.com/NousResearch/hermes-agent/pull/31582",
+        "https://github.com/OpenHands/OpenHands/issues/8685",
+    )
+    examples = (
+        RequestExample.of_messages(
+            "an answer", [*HI, _EMPTY, *HI], [*HI, *HI], _NOT_EMPTY
+        ),
+        RequestExample.of_messages(
+            "beside a call",
+            [{**_EMPTY, "tool_calls": _CALLS}],
+            [{**_EMPTY, "content": None, "tool_calls": _CALLS}],
+            _NOT_EMPTY,
+        ),
+        RequestExample.of_messages(
+            "beside reasoning",
+            [{**_EMPTY, "reasoning_content": "Hm."}],
+            [{**_EMPTY, "content": NOTHING, "reasoning_content": "Hm."}],
+            _NOT_EMPTY,
+        ),
+        RequestExample.of_messages(
+            "a result", [_NO_RESULT], [{**_NO_RESULT, "content": NOTHING}], _NOT_EMPTY
+        ),
+        RequestExample.untouched(
+            "an answer with words",
+            {"messages": [{**_EMPTY, "content": "Hi"}]},
+            _NOT_EMPTY,
+        ),
+        RequestExample.untouched(
+            "a user's", {"messages": [{"role": "user", "content": ""}]}, _NOT_EMPTY
+        ),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Drop it, or say what stands for nothing."""
+        return replaced(body, "messages", with_messages(body, _saying_something))
+
+
+def _saying_something(messages: list[Json]) -> list[Json]:
+    return [_filled(each) for each in messages if not _is_spare(each)]
+
+
+def _is_spare(message: Json) -> bool:
+    """Tell whether *message* is an answer, and says nothing in any of its fields."""
+    return (
+        role_of(message) == "assistant"
+        and says_nothing(message.get("content"))
+        and not any(message[key] for key in message.keys() - _SPARE)
+    )
+
+
+def _filled(message: Json) -> Json:
+    is_answer = role_of(message) == "assistant"
+    if not (is_answer or role_of(message) == "tool"):
+        return message
+    if not says_nothing(message.get("content")):
+        return message
+    if is_answer and calls_of(message):
+        return message if "content" not in message else {**message, "content": None}
+    return {**message, "content": NOTHING}
+
+
+_ALTERNATE = refused("Conversation roles must alternate user/assistant/user/...")
+_CALL = {"role": "assistant", "content": None, "tool_calls": _CALLS}
+
+
+def _said(role: str, content: str) -> dict[str, Json]:
+    return {"role": role, "content": content}
+
+
+# Two messages of one role in a row, where user and assistant have to alternate.
+class RolesNotAlternating(Adaptation):
+    """Join neighbours of one role.
+
+    Behind a result, and before a conversation that an answer begins, goes a message that
+    says nothing.
+    """
+
+    name = "roles-not-alternating"
+    changes = "neighbouring messages of one role -> one message"
+    why = "Templates of Gemma and Mistral, and Perplexity, answer 400."
+    key = "role"
+    sources = (
+        "https://github.com/OpenSecretCloud/opensecret/issues/120",
+        "https://github.com/suitenumerique/conversations/issues/197",
+        "https://github.com/FlowiseAI/Flowise/issues/2006",
+        "https://github.com/microsoft/semantic-kernel/issues/10277",
+    )
+    examples = (
+        RequestExample.of_messages(
+            "a user's",
+            [_said("user", "a"), _said("user", "b")],
+            [_said("user", "a\n\nb")],
+            _ALTERNATE,
+        ),
+        RequestExample.of_messages(
+            "instructions",
+            [_said("system", "a"), *HI, _said("system", "b")],
+            [_said("system", "a\n\nb"), *HI],
+            _ALTERNATE,
+        ),
+        RequestExample.of_messages(
+            "a text before a call",
+            [*HI, _said("assistant", "Let me see."), _CALL, _RESULT],
+            [*HI, {**_CALL, "content": "Let me see."}, _RESULT],
+            _ALTERNATE,
+        ),
+        RequestExample.of_messages(
+            "an answer first",
+            [_said("assistant", "Hello."), *HI],
+            [_said("user", NOTHING), _said("assistant", "Hello."), *HI],
+            _ALTERNATE,
+        ),
+        RequestExample.untouched(
+            "results of two calls",
+            {"messages": [*HI, _CALL, _RESULT, _RESULT]},
+            _ALTERNATE,
+        ),
+        RequestExample.untouched(
+            "what alternates",
+            {"messages": [_said("system", "a"), *HI, _said("assistant", "b"), *HI]},
+            _ALTERNATE,
+        ),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Join them."""
+        return replaced(body, "messages", with_messages(body, _alternating))
+
+
+def _alternating(messages: list[Json]) -> list[Json]:
+    made = with_answers_between(with_neighbours_joined(with_one_system(messages)))
+    first = next((at for at, each in enumerate(made) if role_of(each) != "system"), 0)
+    if made and role_of(made[first]) == "assistant":
+        made.insert(first, _said("user", NOTHING))
+    return made
+
+
+_NOT_AFTER_TOOL = b"{\"message\":\"Unexpected role 'user' after role 'tool'\"}"
+_BETWEEN = {"role": "assistant", "content": NOTHING}
+
+
+# A user's message behind a result, where the model has to answer first.
+class UserAfterTool(Adaptation):
+    """Put an answer that says nothing between them: the user's words stay the user's."""
+
+    name = "user-after-tool"
+    changes = (
+        "a tool's and a user's message -> an answer that says nothing between them"
+    )
+    why = "Mistral answers 400, `invalid_request_message_order`."
+    key = "tool"
+    sources = (
+        "https://github.com/mistralai/mistral-common/issues/169",
+        "https://github.com/nicholasgriffintn/ai-platform/issues/414",
+    )
+    examples = (
+        RequestExample.of_messages(
+            "one", [_RESULT, *HI], [_RESULT, _BETWEEN, *HI], _NOT_AFTER_TOOL
+        ),
+        RequestExample.untouched(
+            "an answer", {"messages": [_RESULT, _BETWEEN, *HI]}, _NOT_AFTER_TOOL
+        ),
+        RequestExample.untouched("no result", {"messages": HI}, _NOT_AFTER_TOOL),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Put one between them."""
+        return replaced(body, "messages", with_messages(body, with_answers_between))
+
+
+_KEY = "reasoning_content"
+_NOT_PASSED_BACK = refused(
+    "The `reasoning_content` in the thinking mode must be passed back to the API."
+)
+_BLANK = " "
+
+
+def _asked(**more: Json) -> Body:
+    return {"messages": [*HI, {"role": "assistant", "content": "Hello", **more}, *HI]}
+
+
+# An answer without its reasoning, which a thinking model wants to have back.
+class MessageReasoningMissing(Adaptation):
+    """Put back what the answer had.
+
+    If the client has it under another name, that; else what is remembered, by the id of a
+    call or by the text of an answer without calls; else a blank, which DeepSeek takes.
+    """
+
+    name = "message-reasoning-missing"
+    changes = "an answer without `reasoning_content` -> with that, or with a blank"
+    why = "DeepSeek and Kimi answer 400 while they think."
+    key = "assistant"
+    sources = (
+        "https://github.com/continuedev/continue/issues/12691",
+        "https://github.com/RooCodeInc/Roo-Code/issues/12195",
+        "https://github.com/bytedance/deer-flow/issues/3043",
+        "https://github.com/anomalyco/opencode/issues/24083",
+        "https://github.com/agentscope-ai/QwenPaw/issues/433",
+    )
+    examples = (
+        RequestExample(
+            "unknown", _asked(), _asked(reasoning_content=" "), _NOT_PASSED_BACK
+        ),
+        RequestExample(
+            "by another name",
+            _asked(reasoning="Hm."),
+            _asked(reasoning="Hm.", reasoning_content="Hm."),
+            _NOT_PASSED_BACK,
+        ),
+        RequestExample.untouched(
+            "its own", _asked(reasoning_content="Hm."), _NOT_PASSED_BACK
+        ),
+        RequestExample.untouched("a user's", {"messages": HI}, _NOT_PASSED_BACK),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Put it back."""
+        made = with_each_message(body, self._with_reasoning)
+        return replaced(body, "messages", made, f"messages[*].{_KEY}")
+
+    def _with_reasoning(self, message: Json) -> Json:
+        if role_of(message) != "assistant" or message.get(_KEY):
+            return message
+        own = message.get("reasoning")
+        if not (isinstance(own, str) and own):
+            own = self._remembered(message)
+        return {**message, _KEY: own or _BLANK}
+
+    def _remembered(self, message: dict[str, Json]) -> str:
+        calls = calls_of(message)
+        found = [self.memory.call(each.get("id")) for each in calls] or [
+            self.memory.text(text_of(message.get("content")))
+        ]
+        return next((each.reasoning for each in found if each and each.reasoning), "")

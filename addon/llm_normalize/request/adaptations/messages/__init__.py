@@ -1,1 +1,0 @@
-"""Forms of messages and calls that a refusal may ask for."""

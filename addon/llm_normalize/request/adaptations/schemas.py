@@ -1,0 +1,165 @@
+"""Schemas of tools."""
+
+from ...wire.json_text import Json
+from ..adaptation import (
+    EVERY_FORM,
+    HI,
+    Adaptation,
+    Body,
+    Edit,
+    RequestExample,
+    refused,
+    replaced,
+)
+from ..tool_schemas import TOP, TYPE, without, without_choice
+
+_UNKNOWN_NAME = (
+    b'[{"error":{"message":"Unknown name \\"propertyNames\\" at '
+    b"'request.tools[0].function_declarations[0].parameters': Cannot find field.\"}}]"
+)
+
+
+def _moonshot(path: str, said: str) -> bytes:
+    return refused(
+        "tools.function.parameters is not a valid moonshot flavored json schema, details: "
+        f"<At path '{path}': {said}>"
+    )
+
+
+_SCHEMAS = ("parameters", "input_schema")
+"""Where a tool has it: of chat in its function, of Responses, of Messages."""
+
+
+def _tool(parameters: Json) -> Body:
+    function = {"name": "f", "parameters": parameters}
+    return {"messages": HI, "tools": [{"type": "function", "function": function}]}
+
+
+def _asked(schema: Json) -> Body:
+    return _tool({"type": "object", "properties": {"a": schema}})
+
+
+# A keyword in the schema of a tool's parameters that the provider does not know.
+class ToolSchemaRefused(Adaptation):
+    """Take out the keyword that the refusal names; what it tells a model, tell in words.
+
+    A constant becomes a list of one value; a type beside `anyOf` goes into each of its
+    schemas, or one at the top goes, and all its properties stay; beside a reference nothing
+    stays; `true` becomes `{}`; a missing type is that of what is there, or a string; what is
+    required and not described is not required.
+    """
+
+    name = "tool-schema-refused"
+    changes = "`tools[].function.parameters` -> without the keyword that is refused"
+    why = "Gemini, Kimi and llama.cpp know a part of JSON Schema only."
+    needs_value = True
+    key = "parameters"
+    sent_as = EVERY_FORM
+    sources = (
+        "https://github.com/anomalyco/opencode/issues/26405",
+        "https://github.com/can1357/oh-my-pi/issues/5952",
+        "https://github.com/abhigyanpatwari/GitNexus/issues/2703",
+        "https://github.com/MoonshotAI/kimi-cli/issues/2061",
+        "https://github.com/promptfoo/promptfoo/issues/6902",
+        "https://github.com/earendil-works/pi/issues/4138",
+        "https://github.com/MoonshotAI/kimi-code/issues/1610",
+    )
+    examples = (
+        RequestExample(
+            "a keyword",
+            _asked({"type": "object", "propertyNames": {"minLength": 1}}),
+            _asked({"type": "object"}),
+            _UNKNOWN_NAME,
+        ),
+        RequestExample(
+            "a pattern",
+            _asked({"type": "string", "pattern": "^a$", "description": "A name"}),
+            _asked({"type": "string", "description": "A name. Pattern: ^a$"}),
+            refused("Unknown name \"pattern\" at 'tools[0]'"),
+        ),
+        RequestExample(
+            "a constant",
+            _asked({"const": "a"}),
+            _asked({"type": "string", "enum": ["a"]}),
+            refused("Unknown name \"const\" at 'tools[0]'"),
+        ),
+        RequestExample(
+            "a type beside a choice",
+            _asked({"type": "string", "anyOf": [{"maxLength": 1}, {"enum": ["ab"]}]}),
+            _asked(
+                {
+                    "anyOf": [
+                        {"type": "string", "maxLength": 1},
+                        {"type": "string", "enum": ["ab"]},
+                    ]
+                }
+            ),
+            _moonshot(
+                "properties.a",
+                "when using anyOf, type should be defined in anyOf items instead of the parent schema",
+            ),
+        ),
+        RequestExample(
+            "no type",
+            _asked({"description": "A mode", "enum": [1, 2]}),
+            _asked({"type": "integer", "description": "A mode", "enum": [1, 2]}),
+            _moonshot("properties.a", "type is not defined"),
+        ),
+        RequestExample(
+            "no type, of a tool without parameters",
+            _tool({}),
+            _tool({"type": "object"}),
+            _moonshot("", "type is not defined"),
+        ),
+        RequestExample(
+            "required, and not there",
+            _asked({"type": "object", "properties": {"b": {}}, "required": ["b", "c"]}),
+            _asked({"type": "object", "properties": {"b": {}}, "required": ["b"]}),
+            refused("parameters.properties[a].required[1]: property is not defined"),
+        ),
+        RequestExample(
+            "a choice at the top",
+            _tool({"type": "object", "anyOf": [{"properties": {"a": {}}}, {}]}),
+            _tool({"type": "object", "properties": {"a": {}}}),
+            refused(
+                "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, "
+                "or anyOf at the top level"
+            ),
+        ),
+        RequestExample.untouched(
+            "another keyword", _asked({"title": "A"}), _UNKNOWN_NAME
+        ),
+        RequestExample.untouched(
+            "a parameter of that name",
+            _asked({"type": "object", "properties": {"propertyNames": {}}}),
+            _UNKNOWN_NAME,
+        ),
+        RequestExample.untouched("no tools", {"messages": HI}, _UNKNOWN_NAME),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Take it out."""
+        tools = body.get("tools")
+        if not isinstance(tools, list) or not self.value:
+            return []
+        return replaced(
+            body,
+            "tools",
+            [self._tool(each) for each in tools],
+            "tools[*].function.parameters",
+        )
+
+    def _tool(self, tool: Json) -> Json:
+        if not isinstance(tool, dict):
+            return tool
+        if isinstance(inner := tool.get("function"), dict):
+            return {**tool, "function": self._tool(inner)}
+        made = {key: self._schema(tool[key]) for key in _SCHEMAS if key in tool}
+        return {**tool, **made}
+
+    def _schema(self, schema: Json) -> Json:
+        if self.value == TOP:
+            return without_choice(schema)
+        if self.value == TYPE and schema == {}:  # of a tool without parameters
+            return {"type": "object"}
+        return without(schema, self.value)

@@ -1,0 +1,308 @@
+"""Thinking, and the effort of it."""
+
+from ...wire.json_text import Json, whole_number
+from ..adaptation import (
+    EVERY_FORM,
+    HI,
+    Adaptation,
+    Body,
+    Edit,
+    RequestExample,
+    drop,
+    refused,
+    replaced,
+)
+from ..message_forms import calls_of, listed, role_of
+
+LEVELS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+"""From the lowest to the highest."""
+_HOLDERS = ("reasoning", "output_config")
+"""Where Responses, OpenRouter and Messages have it."""
+_UNSAID = ("auto", "default")
+"""What the provider chooses, where it knows no levels but these."""
+_LEVELS = refused(
+    "Invalid value: 'xhigh'. Supported values are: 'low', 'medium', and 'high'.",
+    param="reasoning_effort",
+)
+
+
+# A level of effort that the provider does not know.
+class ReasoningEffortUnknown(Adaptation):
+    """Send the nearest level that the refusal names; of two as near, the lower one."""
+
+    name = "reasoning-effort-unknown"
+    changes = "`reasoning_effort`, `reasoning.effort`, `output_config.effort` -> the nearest level that is known"
+    why = "Clients know levels that a provider does not, which answers 400."
+    needs_value = True
+    key = "effort"
+    sent_as = EVERY_FORM
+    sources = (
+        "https://github.com/ollama/ollama/issues/17252",
+        "https://github.com/router-for-me/CLIProxyAPI/issues/1572",
+        "https://github.com/nguyenphutrong/quotio/issues/287",
+    )
+    examples = (
+        RequestExample.of_fields(
+            "xhigh",
+            {"reasoning_effort": "xhigh"},
+            {"reasoning_effort": "high"},
+            _LEVELS,
+        ),
+        RequestExample.of_fields(
+            "of Messages",
+            {"output_config": {"effort": "xhigh"}},
+            {"output_config": {"effort": "high"}},
+            _LEVELS,
+        ),
+        RequestExample.of_fields(
+            "OpenRouter's, or of Responses",
+            {"reasoning": {"effort": "minimal"}},
+            {"reasoning": {"effort": "low"}},
+            _LEVELS,
+        ),
+        RequestExample.of_fields(
+            "no levels at all",
+            {"reasoning_effort": "high"},
+            {"reasoning_effort": "default"},
+            refused("`reasoning_effort` must be one of `none` or `default`"),
+        ),
+        RequestExample.untouched(
+            "low", {"messages": HI, "reasoning_effort": "low"}, _LEVELS
+        ),
+        RequestExample.untouched("none", {"messages": HI}, _LEVELS),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Replace it."""
+        known, edits = self.value.split(), []
+        if (made := _nearest(body.get("reasoning_effort"), known)) is not None:
+            edits += replaced(body, "reasoning_effort", made)
+        for key in _HOLDERS:
+            holder = body.get(key)
+            given = holder.get("effort") if isinstance(holder, dict) else None
+            if isinstance(holder, dict) and (made := _nearest(given, known)):
+                changed: Json = {**holder, "effort": made}
+                edits += replaced(body, key, changed, f"{key}.effort")
+        return edits
+
+
+def _nearest(given: object, named: list[str]) -> str | None:
+    """Return the nearest level of those *named*: not to think is near to no other."""
+    if given not in LEVELS:
+        return None
+    place = LEVELS.index(str(given))
+    known = [each for each in LEVELS if each in named and each != "none"]
+    if given in named or (given == "none" and not known):
+        return str(given) if given in named else None
+    if known:
+        return min(known, key=lambda each: abs(LEVELS.index(each) - place))
+    return next((each for each in _UNSAID if each in named and place), None)
+
+
+_NO_EFFORT = refused(
+    "thinking options type cannot be disabled when reasoning_effort is set"
+)
+_OFF = {"messages": HI, "thinking": {"type": "disabled"}}
+_FORMAT = {"format": {"type": "json_schema"}}
+
+
+# A level of effort beside thinking that is off.
+class EffortWithoutThinking(Adaptation):
+    """Drop it: who does not think makes no effort."""
+
+    name = "effort-without-thinking"
+    changes = "`reasoning_effort`, `output_config.effort` beside `thinking: disabled` -> removed"
+    why = "DeepSeek answers 400 to each subagent of Claude Code."
+    key = "effort"
+    sent_as = EVERY_FORM
+    sources = ("https://github.com/deepseek-ai/DeepSeek-V3/issues/1397",)
+    examples = (
+        RequestExample(
+            "of chat", {**_OFF, "reasoning_effort": "max"}, _OFF, _NO_EFFORT
+        ),
+        RequestExample(
+            "of Messages",
+            {**_OFF, "output_config": {"effort": "max"}},
+            _OFF,
+            _NO_EFFORT,
+        ),
+        RequestExample(
+            "with a format",
+            {**_OFF, "output_config": {"effort": "max", **_FORMAT}},
+            {**_OFF, "output_config": _FORMAT},
+            _NO_EFFORT,
+        ),
+        RequestExample.untouched(
+            "thinking is on", {"messages": HI, "reasoning_effort": "max"}, _NO_EFFORT
+        ),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Drop it."""
+        thinking, given = body.get("thinking"), body.get("output_config")
+        if not isinstance(thinking, dict) or thinking.get("type") != "disabled":
+            return []
+        edits = drop(body, "reasoning_effort")
+        if isinstance(given, dict) and "effort" in given:
+            rest: Json = {key: each for key, each in given.items() if key != "effort"}
+            path = "output_config.effort"
+            made = replaced(body, "output_config", rest, path)
+            edits += made if rest else drop(body, "output_config")
+        return edits
+
+
+DISABLED, ENABLE, TEMPLATE = "thinking", "enable_thinking", "chat_template_kwargs"
+"""Where a request turns thinking off."""
+BODY = "enable_thinking of a body"
+"""That it has to be off where no stream is asked for."""
+_NO_CHOICE = refused("Thinking mode does not support this tool_choice")
+_FREE: tuple[Json, ...] = (None, "auto", "none", {"type": "auto"}, {"type": "none"})
+_FORCED = {"messages": HI, "tool_choice": "required"}
+_BEGUN = {"messages": [*HI, {"role": "assistant", "content": "It is"}]}
+_NOT_ENABLED = {"enable_thinking": False}
+_OF_A_BODY = refused(
+    "parameter.enable_thinking must be set to false for non-streaming calls"
+)
+
+
+# Thinking beside something that it cannot go with.
+class ThinkingRefused(Adaptation):
+    """Turn it off where a tool is forced, an answer begun, or one body asked for."""
+
+    name = "thinking-refused"
+    changes = "`thinking` -> off, beside a `tool_choice` that decides or a begun answer; for a body, where Qwen asks for it"
+    why = "DeepSeek, Kimi, Qwen and llama.cpp think by default, and answer 400."
+    needs_value = True
+    key = "messages"
+    sent_as = EVERY_FORM
+    sources = (
+        "https://github.com/deepseek-ai/DeepSeek-V3/issues/1376",
+        "https://github.com/cloudwego/eino/issues/994",
+        "https://github.com/ggml-org/llama.cpp/issues/20861",
+    )
+    examples = (
+        RequestExample(
+            "a tool", _FORCED, {**_FORCED, "thinking": {"type": "disabled"}}, _NO_CHOICE
+        ),
+        RequestExample(
+            "a tool, of Qwen",
+            {**_FORCED, "enable_thinking": True},
+            {**_FORCED, "enable_thinking": False},
+            refused(
+                "The tool_choice parameter does not support being set to required or "
+                "object in thinking mode"
+            ),
+        ),
+        RequestExample(
+            "a begun answer",
+            _BEGUN,
+            {**_BEGUN, "chat_template_kwargs": _NOT_ENABLED},
+            refused("Assistant response prefill is incompatible with enable_thinking."),
+        ),
+        RequestExample.of_fields("a body", {}, {"enable_thinking": False}, _OF_A_BODY),
+        RequestExample.untouched(
+            "a stream", {"messages": HI, "stream": True}, _OF_A_BODY
+        ),
+        RequestExample.untouched(
+            "no tool is forced", {"messages": HI, "tool_choice": "auto"}, _NO_CHOICE
+        ),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Turn it off."""
+        if self.value == TEMPLATE:
+            if not _is_begun(body):
+                return []
+            given = body.get(TEMPLATE)
+            made = (
+                {**given, **_NOT_ENABLED} if isinstance(given, dict) else _NOT_ENABLED
+            )
+            return replaced(body, TEMPLATE, made)
+        if self.value == BODY:
+            return [] if body.get("stream") else replaced(body, ENABLE, False)
+        if body.get("tool_choice") in _FREE:
+            return []
+        off: Json = {"type": "disabled"} if self.value == DISABLED else False
+        is_known = self.value in (DISABLED, ENABLE)
+        return replaced(body, self.value, off) if is_known else []
+
+
+def _is_begun(body: Body) -> bool:
+    (*_, last) = (None, *listed(body.get("messages")))
+    return role_of(last) == "assistant" and not calls_of(last)
+
+
+ADAPTIVE, ENABLED = "adaptive", "enabled"
+_LIMITS = ("max_tokens", "max_completion_tokens")
+_LEAST = 1024
+"""Tokens of the smallest budget."""
+_OLD = {"type": "enabled", "budget_tokens": 8000}
+_NEW = {"type": "adaptive", "display": "summarized"}
+_WANTS_NEW = refused(
+    '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" '
+    'and "output_config.effort" to control thinking behavior.'
+)
+_WANTS_OLD = refused(
+    "thinking: Input tag 'adaptive' found using 'type' does not match any of the expected "
+    "tags: 'disabled', 'enabled'"
+)
+
+
+# Thinking that is asked for in the form of another generation of models.
+class ThinkingFormRefused(Adaptation):
+    """Ask for it in the form that the refusal names.
+
+    A budget has no place in the new form, which tells no thoughts unless it is asked to; in
+    the old one it is half of what may be said, or thinking is off where that is too little.
+    """
+
+    name = "thinking-form-refused"
+    changes = "`thinking` -> `adaptive` or `enabled`, as the refusal asks for it"
+    why = "Claude takes `adaptive` alone from Opus 4.7 on; older models know nothing of it."
+    needs_value = True
+    key = "thinking"
+    sent_as = EVERY_FORM
+    sources = (
+        "https://github.com/anomalyco/opencode/issues/23007",
+        "https://github.com/Sylinko/Everywhere/issues/410",
+        "https://github.com/openclaw/openclaw/issues/87801",
+    )
+    examples = (
+        RequestExample.of_fields(
+            "the new form",
+            {"max_tokens": 9000, "thinking": _OLD},
+            {"max_tokens": 9000, "thinking": _NEW},
+            _WANTS_NEW,
+        ),
+        RequestExample.of_fields(
+            "the old form",
+            {"max_tokens": 9000, "thinking": _NEW},
+            {"max_tokens": 9000, "thinking": {**_OLD, "budget_tokens": 4500}},
+            _WANTS_OLD,
+        ),
+        RequestExample.of_fields(
+            "the old form, without room",
+            {"max_tokens": 1024, "thinking": _NEW},
+            {"max_tokens": 1024, "thinking": {"type": "disabled"}},
+            _WANTS_OLD,
+        ),
+        RequestExample.untouched(
+            "off", {"messages": HI, "thinking": {"type": "disabled"}}, _WANTS_NEW
+        ),
+        RequestExample.untouched("none", {"messages": HI}, _WANTS_NEW),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Change it."""
+        given = body.get("thinking")
+        kind = given.get("type") if isinstance(given, dict) else None
+        if self.value == ADAPTIVE and kind == ENABLED:
+            made = {"type": ADAPTIVE, "display": "summarized"}
+            return replaced(body, "thinking", made)
+        if self.value == ENABLED and kind == ADAPTIVE:
+            limits = map(whole_number, map(body.get, _LIMITS))
+            budget = next(filter(None, limits), 0) // 2
+            off: Json = {"type": "disabled"}
+            old: Json = {"type": ENABLED, "budget_tokens": budget}
+            return replaced(body, "thinking", old if budget >= _LEAST else off)
+        return []

@@ -1,0 +1,190 @@
+"""Calls in the history: how many in an answer, their ids and signatures."""
+
+from ...wire.json_text import Json
+from ..adaptation import (
+    HI,
+    Adaptation,
+    Body,
+    Edit,
+    RequestExample,
+    drop,
+    refused,
+    replaced,
+)
+from ..message_forms import (
+    listed,
+    with_each_message,
+    with_messages,
+    with_short_ids,
+    with_single_calls,
+)
+
+_ONE_AT_A_TIME = refused("This model only supports single tool-calls at once!")
+
+
+def _call(identity: str) -> dict[str, Json]:
+    return {"id": identity, "type": "function", "function": {"name": "f"}}
+
+
+def _said(*calls: str) -> dict[str, Json]:
+    return {"role": "assistant", "content": "", "tool_calls": [*map(_call, calls)]}
+
+
+def _result(identity: str) -> dict[str, Json]:
+    return {"role": "tool", "tool_call_id": identity, "content": identity}
+
+
+# Several calls in one answer of the history, where one at a time is taken.
+class ToolCallsParallel(Adaptation):
+    """Send one call after another, each before its result, and ask for no parallel ones."""
+
+    name = "tool-calls-parallel"
+    changes = (
+        "an answer's `tool_calls` -> one message each; `parallel_tool_calls: true` -> "
+        "removed"
+    )
+    why = "Llama's template, as on NIM, answers 400 or 500."
+    key = "tool_calls"
+    sources = (
+        "https://github.com/openclaw/openclaw/issues/37048",
+        "https://github.com/lidge-jun/opencodex/issues/126",
+    )
+    examples = (
+        RequestExample.of_messages(
+            "two calls",
+            [*HI, _said("a", "b"), _result("b"), _result("a"), *HI],
+            [*HI, _said("a"), _result("a"), _said("b"), _result("b"), *HI],
+            _ONE_AT_A_TIME,
+        ),
+        RequestExample.of_fields(
+            "asked for", {"parallel_tool_calls": True}, {}, _ONE_AT_A_TIME
+        ),
+        RequestExample.untouched(
+            "one call",
+            {"messages": [*HI, _said("a"), _result("a")], "parallel_tool_calls": False},
+            _ONE_AT_A_TIME,
+        ),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Part them."""
+        asks = body.get("parallel_tool_calls", False) is not False
+        return [
+            *replaced(body, "messages", with_messages(body, with_single_calls)),
+            *(drop(body, "parallel_tool_calls") if asks else []),
+        ]
+
+
+_NINE_LETTERS = b'{"message":"Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9."}'
+
+
+def _asked(identity: str) -> Body:
+    answer = {**_said(identity), "content": None}
+    result = {**_result(identity), "content": "sunny"}
+    return {"messages": [*HI, answer, result]}
+
+
+# Ids of tool calls, where they have to be nine letters or digits.
+class ToolCallIdRefused(Adaptation):
+    """Send nine letters that are made of the id, alike for a call and its result.
+
+    The client keeps its own: it never sees them.
+    """
+
+    name = "tool-call-id-refused"
+    changes = "`tool_calls[].id`, `tool_call_id` -> nine letters and digits"
+    why = "Mistral answers 400, oMLX 500; others refuse ids that are too long."
+    key = "tool_call"
+    sources = (
+        "https://github.com/anomalyco/opencode/issues/1680",
+        "https://github.com/nearai/ironclaw/issues/1241",
+        "https://github.com/jundot/omlx/pull/1997",
+        "https://github.com/mistralai/mistral-vibe/issues/1075",
+    )
+    examples = (
+        RequestExample(
+            "OpenAI's", _asked("call_1"), _asked("t8wLHgKZJ"), _NINE_LETTERS
+        ),
+        RequestExample.untouched("nine letters", _asked("abcDEF123"), _NINE_LETTERS),
+        RequestExample.untouched("no calls", {"messages": HI}, _NINE_LETTERS),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Replace them."""
+        path = "messages[*].tool_calls[*].id"
+        return replaced(body, "messages", with_messages(body, with_short_ids), path)
+
+
+_UNSIGNED = (
+    b'[{"error":{"message":"Function call is missing a thought_signature in functionCall '
+    b'parts.","status":"INVALID_ARGUMENT"}}]'
+)
+_SIGNATURE = "thought_signature"
+# What Google documents for calls that another model has made.
+_UNKNOWN = {"google": {_SIGNATURE: "skip_thought_signature_validator"}}
+_CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+_SIGNED = {**_CALL, "extra_content": _UNKNOWN}
+
+
+def _called(*calls: Json) -> Body:
+    return {"messages": [*HI, {"role": "assistant", "tool_calls": [*calls]}]}
+
+
+# A call without its thought signature, which Gemini wants to have back.
+class ThoughtSignatureMissing(Adaptation):
+    """Put back what the call had, as far as it is remembered, by its id.
+
+    The first call of an answer that nothing is known of gets what Google documents for
+    that; the others of an answer have none.
+    """
+
+    name = "thought-signature-missing"
+    changes = "`tool_calls[]` -> with `extra_content.google.thought_signature`"
+    why = "Gemini 3 answers 400 at the turn after a call."
+    key = "tool_calls"
+    sources = (
+        "https://ai.google.dev/gemini-api/docs/thought-signatures",
+        "https://github.com/Gitlawb/openclaude/issues/67",
+        "https://github.com/AstrBotDevs/AstrBot/issues/9217",
+        "https://github.com/BerriAI/litellm/issues/16893",
+        "https://github.com/securo-finance/securo/issues/884",
+    )
+    examples = (
+        RequestExample(
+            "unknown", _called(_CALL, _CALL), _called(_SIGNED, _CALL), _UNSIGNED
+        ),
+        RequestExample.untouched("its own", _called(_SIGNED, _CALL), _UNSIGNED),
+        RequestExample.untouched("no call", {"messages": HI}, _UNSIGNED),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Put them back."""
+        made = with_each_message(body, self._with_signatures)
+        path = "messages[*].tool_calls[*].extra_content"
+        return replaced(body, "messages", made, path)
+
+    def _with_signatures(self, message: Json) -> Json:
+        calls = listed(message.get("tool_calls")) if isinstance(message, dict) else []
+        if not calls:
+            return message
+        made = [
+            self._signed(each, is_first=at == 0) if isinstance(each, dict) else each
+            for at, each in enumerate(calls)
+        ]
+        return message if made == calls else {**message, "tool_calls": made}
+
+    def _signed(self, call: dict[str, Json], *, is_first: bool) -> Json:
+        if _has_signature(call):
+            return call
+        known = self.memory.call(call.get("id"))
+        if known is not None and _has_signature(known.extra):
+            return {**call, **known.extra}
+        return {**call, "extra_content": _UNKNOWN} if is_first else call
+
+
+def _has_signature(value: Json) -> bool:
+    if isinstance(value, dict):
+        return bool(value.get(_SIGNATURE)) or any(
+            key != "function" and _has_signature(each) for key, each in value.items()
+        )
+    return False

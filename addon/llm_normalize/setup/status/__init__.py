@@ -1,1 +1,0 @@
-"""What runs, and what is set up."""

@@ -1,1 +1,0 @@
-"""Everything taken away again."""

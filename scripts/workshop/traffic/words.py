@@ -1,0 +1,3 @@
+"""Words of our own for streams: of several scripts, with quotes, and line ends."""
+
+WORDS = ["the", "kettle", "sings", "naïve", "warm", "☕", "at", "dawn", "while", "a", "small", "river", "carries", "paper", "boats", "past", "every", "window", "of", "café", "Lumière", ",", "and", "Zoë", "writes", '"again"', "in", "blue", "ink", ":", "how", "do", "茶", "leaves", "know", "when", "to", "unfold", "?", "one\n", "two\n", "three\n", "then", "path", "C:\\tea\\cups", "or", "50", "%", "it", ";", "nobody", "counts", "🫖", "twice", ".", "So", "we", "stream", "word", "by", "until", "silence", "returns", "like", "rain", "on", "tin", "roofs", "--", "softly", "(", "late", ")"]  # fmt: skip
