@@ -192,26 +192,6 @@ def test_arguments_that_grow_by_blanks_are_sent_once() -> None:
     assert arguments_in(answer('{"a":', '{"a": ', whole)) == whole
 
 
-def test_another_object_in_a_body_is_a_call_of_its_own() -> None:
-    given = '{"path":"a"}{"path":"b/c"} {"path":"a"}{}'
-    calls = [
-        {"id": "a", "type": "function", "function": {"name": "f", "arguments": given}},
-        {"id": "b", "type": "function", "function": {"name": "g", "arguments": "{}"}},
-    ]
-    data = dumps(
-        completion({"role": "assistant", "content": None, "tool_calls": calls})
-    )
-    out = repair_body(data, 200, ASKED, FIXES).after[0]
-    assert conformance.check_body(out, REQUEST) == []
-    found = json.loads(out)["choices"][0]["message"]["tool_calls"]
-    assert len({each["id"] for each in found}) == 3
-    assert [tuple(each["function"].values()) for each in found] == [
-        ("f", '{"path":"a"}'),
-        ("f", '{"path":"b/c"}'),
-        ("g", "{}"),
-    ]
-
-
 BODIES = [
     WHOLE + WHOLE,
     WHOLE * 3,

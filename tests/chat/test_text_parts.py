@@ -46,7 +46,6 @@ ASKED = Asked(stream=True, tools=True, declared=TOOLS)
 ROLE = chunk({"role": "assistant", "content": ""})
 STOP = chunk({}, finish="stop")
 CALLS_ALONE = [fix for fix in EVERY_FIX if fix is not ThinkAsText]
-THOUGHTS_ALONE = [fix for fix in EVERY_FIX if fix is not ToolCallAsText]
 F = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
 TO = "<|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>"
 ANALYSIS = "<|channel|>analysis<|message|>so<|end|>"
@@ -71,11 +70,11 @@ def said(
 ) -> tuple[str, str, list[tuple[str, str]], str]:
     """Return text, reasoning, calls and finish reason as a client takes them."""
     data = answer(text, size, finish=finish)
-    if size == 1:  # many events, and nothing new, neither for coverage nor for reads
+    if size == 1:  # many events, and nothing new for coverage
         with unmeasured():
             out = b"".join(feed([data], asked, fixes))
     else:
-        out = repaired(data, asked, fixes)
+        out = b"".join(feed([data], asked, fixes))
     with unmeasured():
         assert conformance.check_stream(out, conformance.Request(stream=True)) == []
         assert b"".join(feed([out], asked, fixes)) == out
@@ -607,24 +606,6 @@ def test_text_before_a_form_is_never_lost(text: str, size: int, name: str) -> No
         assert sum(len(part.calls or ()) for part in parts) == len(calls)
 
 
-@pytest.mark.unmeasured
-@pytest.mark.parametrize("size", [1, 3, 1000])
-def test_marks_of_harmony_s_messages_go_with_what_they_mean(size: int) -> None:
-    text = ANALYSIS + FINAL + "Hi there<|return|>"
-    assert said(text, size) == ("Hi there", "so", [], "stop")
-    assert in_body(text) == ("Hi there", "so", [], "stop")
-    alone = said(text, size, Asked(stream=True), THOUGHTS_ALONE)
-    assert alone == ("Hi there", "so", [], "stop")
-    kept = ANALYSIS + "Hi there"
-    assert said(text, size, fixes=CALLS_ALONE) == (kept, "", [], "stop")
-    plan = "<|start|>assistant<|channel|>commentary<|message|>Plan:<|end|>"
-    call = TO + '{"a":1}<|call|>'
-    calling = ("Plan:", "so", ONE, "tool_calls")
-    assert said(ANALYSIS + plan + call, size) == calling
-    words = said(ANALYSIS + plan + call, size, fixes=THOUGHTS_ALONE)
-    assert words == ("Plan:" + call, "so", [], "stop")
-
-
 SPOKEN = [
     (FINAL + "It ends by <|end|> or so.<|end|>", "It ends by <|end|> or so.", ""),
     (FINAL + "Hi" + FINAL + " there", "Hi there", ""),
@@ -657,11 +638,6 @@ def test_thoughts_before_the_answer_are_reasoning(size: int) -> None:
     assert said("<think>so</think>" + F, size) == ("", "so", ONE, "tool_calls")
 
 
-@pytest.mark.parametrize("text", ["<think>so", "<|channel|>analysis<|message|>so"])
-def test_thought_without_an_end_stays_in_a_body(text: str) -> None:
-    assert in_body(text) == (text, "", [], "stop")
-
-
 def test_what_waits_is_sent_before_the_finish_and_once() -> None:
     data = answer("<tool_call>{", 1000).replace(wire([STOP, DONE]), b"")
     both = data + wire([chunk({"content": "x"}, finish="stop"), DONE])
@@ -671,13 +647,12 @@ def test_what_waits_is_sent_before_the_finish_and_once() -> None:
 
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("size", [2, 9])
-def test_call_whose_provider_pauses_within_it_is_one(name: str, size: int) -> None:
+def test_call_whose_provider_pauses_within_it_is_one(name: str) -> None:
     text, calls = CALLS[name]
     pipeline = Pipeline(ASKED, EVERY_FIX)
     out = pipeline.feed(wire([ROLE]))
-    for at in range(0, len(text), size):
-        out += pipeline.feed(wire([chunk({"content": text[at : at + size]})]))
+    for part in map("".join, itertools.batched(text, 5)):
+        out += pipeline.feed(wire([chunk({"content": part})]))
         out += pipeline.release()
         assert pipeline.waiting is None
     data = b"".join([*out, *pipeline.feed(wire([STOP, DONE])), *pipeline.end()])

@@ -341,11 +341,6 @@ def test_null_content_of_a_whole_stream_needs_its_tool_call() -> None:
     assert check_stream(sse(NULL), TOOLS, complete=False) == []
 
 
-def test_usage_may_stay_where_it_was_when_no_finish_arrived() -> None:
-    data = sse(OPEN, {**TEXT, "usage": USAGE}, ERROR)
-    assert check_stream(data, PLAIN) == []
-
-
 def test_fault_names_the_event() -> None:
     data = sse(OPEN, TEXT) + b"\n" + sse(OPEN, STOP, DONE)
     assert check_stream(data, PLAIN) == ["role: event 2 repeats the role of choice 0"]
@@ -543,11 +538,6 @@ def test_careless_streams_mean_the_same(data: bytes) -> None:
     assert meaning.choices[0].finish_reason == "stop"
 
 
-def test_line_end_in_a_text_is_a_part_of_it() -> None:
-    raw = sse(chunk({"content": "Low tide"})).replace(b" tide", b"\ndata: tide")
-    assert meaning_of_stream(raw).choices[0].text == "Low\ntide"
-
-
 @pytest.mark.parametrize(
     "delta",
     [
@@ -620,22 +610,6 @@ def test_whole_call_with_object_sent_twice() -> None:
     assert len(said(sse(NULL, *twice, CALLS, DONE)).calls) == 1
 
 
-def test_legacy_function_call() -> None:
-    deltas = [{"name": "f", "arguments": ""}, {"arguments": "{"}, {"arguments": "}"}]
-    data = sse(NULL, *(chunk({"function_call": delta}) for delta in deltas))
-    meaning = meaning_of_stream(data)
-    assert meaning.choices[0].function_call == Call("", "f", "{}")
-    faults = lost(meaning, meaning_of_stream(sse(NULL)))
-    assert ["function_call" in fault for fault in faults] == [True, True]
-
-
-def test_two_choices_apart() -> None:
-    data = sse(OPEN, chunk({"content": "ebb"}, "length", 1), TEXT, STOP, DONE)
-    choices = meaning_of_stream(data).choices
-    found = {at: (each.text, each.finish_reason) for at, each in choices.items()}
-    assert found == {0: ("Low tide", "stop"), 1: ("ebb", "length")}
-
-
 @pytest.mark.parametrize(
     "items",
     [
@@ -693,16 +667,6 @@ def test_words_in_a_result_beside_an_answer_are_a_notice(answer: Any) -> None:
     assert failed.errors == [Error(("m",))]
 
 
-@pytest.mark.parametrize(
-    "result", [{"response": "High tide"}, {"choices": [{"text": "High tide"}]}]
-)
-def test_answer_beside_that_of_a_result_is_read(result: Any) -> None:
-    beside = {"response": " at six", "tool_calls": [{"name": "tide"}]}
-    choice = meant({"result": result, **beside}).choices[0]
-    names = [each.name for each in choice.calls]
-    assert (choice.text, names) == ("High tide at six", ["tide"])
-
-
 @pytest.mark.parametrize("head", [b"error: ", b"error:", b"data: "])
 @pytest.mark.parametrize("value", [ERROR, ERROR["error"]])
 def test_error_in_a_field_of_its_own_is_one(head: bytes, value: Any) -> None:
@@ -733,27 +697,9 @@ def test_words_beside_choices_that_say_nothing_may_be_an_error(
     assert lost(before, meant(value, ERROR)) != []
 
 
-def test_what_makes_no_sense_is_kept_apart() -> None:
-    assert meaning_of_body(b"404 no such pier\n").unread == ["404 no such pier"]
-    data = sse(OPEN, "{oops", TEXT) + b'data: {"cut'
-    assert meaning_of_stream(data).unread == ["{oops", '{"cut']
-    assert said(data).text == "Low tide"
-
-
 def test_content_that_is_an_object_means_its_json() -> None:
     choice = said(sse(OPEN, chunk({"content": {"tide": "low", "at": 7}}), DONE))
     assert (choice.text, choice.as_object) == ('{"at":7,"tide":"low"}', True)
-
-
-def test_body_and_stream_mean_the_same() -> None:
-    stream = meaning_of_stream(
-        sse(OPEN, chunk({"content": SAID["content"]}), STOP, bare(usage=USAGE), DONE)
-    )
-    whole = meaning_of_body(json.dumps(body(SAID)).encode())
-    assert (whole.choices, whole.usage) == (stream.choices, stream.usage)
-    assert lost(whole, stream) == lost(stream, whole) == []
-    called = meaning_of_body(json.dumps(body(CALLED, "tool_calls")).encode())
-    assert called.choices[0].calls == [Call("call_0", "find_ferry", "{}")]
 
 
 def test_log_probabilities() -> None:
@@ -932,17 +878,6 @@ def test_what_no_client_can_read_may_go(event: str) -> None:
     assert lost(meant(OPEN, event), meant(OPEN)) == []
 
 
-def test_an_event_of_another_protocol_has_no_text() -> None:
-    created = {"type": "response.created", "response": {"id": "r"}}
-    assert meant(OPEN, created).choices == meant(OPEN).choices
-
-
-def test_waiting_finish_reason_may_be_lost_with_the_connection() -> None:
-    before, after = meant(OPEN, TEXT, STOP), meant(OPEN, TEXT)
-    assert lost(before, after) == ["choice 0: finish reason 'stop' was lost"]
-    assert lost(before, after, broke=True) == []
-
-
 # -- against the recordings
 
 
@@ -987,21 +922,6 @@ def test_any_recording_is_understood(entry: Any) -> None:
     assert lost(meaning, meaning) == []
 
 
-def test_function_call_that_repeats_a_tool_call_may_go() -> None:
-    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-    message = {"role": "assistant", "content": None, "tool_calls": [call]}
-
-    def meant(**more: object) -> Meaning:
-        choice = {"index": 0, "message": message | more, "finish_reason": "tool_calls"}
-        return meaning_of_body(json.dumps({"choices": [choice]}).encode())
-
-    for legacy in ({"name": "f", "arguments": "{}"}, {"name": "", "arguments": "{}"}):
-        assert lost(meant(function_call=legacy), meant()) == []
-        assert lost(meant(function_call=legacy), meant(function_call={"x": "y"})) == []
-    other = {"name": "g", "arguments": "{}"}
-    assert lost(meant(function_call=other), meant()) != []
-
-
 def test_words_behind_values_over_several_lines_cost_none_of_them() -> None:
     values = json.dumps(body(SAID), indent=1) + "{}retry: 5\n\n"
     meaning = meaning_of_stream(values.encode() + sse(DONE))
@@ -1014,25 +934,6 @@ def test_the_name_of_an_event_may_tell_of_an_error() -> None:
     reported = meaning_of_stream(sse({"error": {"message": "no"}}))
     assert lost(named, reported) == []
     assert lost(meaning_of_stream(b"event: ping\n\n"), reported) != []
-
-
-def test_end_of_a_choice_of_nothing_may_go_with_an_error_that_is_all() -> None:
-    def ended(reason: str, **said: Any) -> Meaning:
-        failed = {"index": 1, "finish_reason": "error"}
-        other = {"index": 0, "finish_reason": reason, "message": said}
-        return meaning_of_body(json.dumps({"choices": [other, failed]}).encode())
-
-    failed = meaning_of_body(b'{"error":{"message":"no"}}')
-    assert lost(ended("stop"), failed) == []
-    assert "choice 0: finish reason 'stop' was lost" in lost(
-        ended("stop", content="Hi"), failed
-    )
-
-
-def test_name_without_a_colon_is_a_field_that_says_nothing() -> None:
-    bare = b"event\ndata\nid\n"
-    assert meaning_of_stream(bare + sse(TEXT)) == meaning_of_stream(sse(TEXT))
-    assert meaning_of_stream(bare).unread == []
 
 
 def test_legacy_call_may_be_told_by_what_a_tool_call_got() -> None:
@@ -1058,12 +959,6 @@ def test_legacy_call_may_be_a_tool_call_for_who_asked_with_tools() -> None:
 def test_values_are_those_of_a_stream_or_a_body() -> None:
     assert values(b"data:{} [1]\n\n: ping\n\ndata: [DONE]\n\n") == [{}, [1]]
     assert values(b'{"a":1}') == [{"a": 1}]
-
-
-def test_what_is_no_choice_and_no_call_is_passed_over() -> None:
-    odd = {"choices": [3, {"delta": {"tool_calls": ["x", head()["tool_calls"][0]]}}]}
-    (choice,) = meaning_of_stream(sse(odd)).choices.values()
-    assert [each.name for each in choice.calls] == ["find_ferry"]
 
 
 def test_map_that_is_none_is_found() -> None:
@@ -1096,14 +991,6 @@ def test_parts_in_a_list_are_read_one_by_one(key: str) -> None:
     data = json.dumps({"choices": [{"index": 0, key: parts}]}).encode()
     meaning = meaning_of_stream(b"data: " + data + b"\n\n")
     assert meaning.choices[0].text.startswith("Hi")
-
-
-def test_token_without_a_figure_is_as_unlikely_as_openai_says() -> None:
-    entries = [{"token": "", "top_logprobs": []}, {}]
-    choice = {"index": 0, "delta": {}, "logprobs": {"content": entries}}
-    data = json.dumps({"choices": [choice]}).encode()
-    meaning = meaning_of_stream(b"data: " + data + b"\n\n")
-    assert meaning.choices[0].logprobs == [("", -9999.0, []), (None, None, [])]
 
 
 @pytest.mark.parametrize("tops", [{"Hi": "x"}, [{"token": "Hi"}]])

@@ -462,13 +462,6 @@ def test_fix_repairs_what_it_means_and_no_more(
     assert repaired(wire(before), fixes=alone(fix), ended=False) == wire(after)
 
 
-def test_whole_call_with_other_arguments_under_one_id_is_a_call_of_its_own() -> None:
-    first, second = ("get_time", '{"a":1}'), ("get_time", '{"a":2}')
-    assert calls_of(named(*first), named(*second, **SAME)) == [first, second]
-    again = named(*first, **SAME), named(*first, **SAME)
-    assert calls_of(*again, named(*second, **SAME)) == [first, second]
-
-
 @pytest.mark.parametrize(
     "fragments",
     [

@@ -1,4 +1,3 @@
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -7,12 +6,8 @@ import pytest
 
 from judge.strict import chunks
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.state.declared_tools import Tools
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import EVERY_FIX, FIXES
-from llm_normalize.fixes.tool_call_arguments import (
-    ToolCallArgumentsBlank,
-)
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import (
     DONE,
@@ -35,9 +30,6 @@ EMPTY = chunk({"content": ""})
 STOP = chunk({}, finish="stop")
 USED = chunk(None, usage=USAGE)
 
-ERROR = wire(
-    [{"error": {"message": "Overloaded", "type": None, "param": None, "code": None}}]
-)
 ASKED = Asked(stream=True, usage=True)
 TWO = Asked(stream=True, n=2)
 OTHER = chunk({"role": "assistant", "content": "Ho"}, index=1)
@@ -90,49 +82,9 @@ def test_unasked_usage_after_its_finish_waited_long_enough_is_dropped() -> None:
     assert after_a_pause([TEXT, STOP], [USED, DONE]) == wire([TEXT, STOP, DONE])
 
 
-def test_what_waits_is_sent_before_a_break() -> None:
-    pipeline = Pipeline(ASKED, FIXES)
-    out = pipeline.feed(wire([with_usage(TEXT), STOP]))
-    assert pipeline.holds
-    out += pipeline.release(last=True)
-    assert b"".join(out) == wire([{**TEXT, "usage": None}, STOP, USED])
-    assert not pipeline.abandon()
-
-
-@pytest.mark.parametrize(
-    ("events", "asked"),
-    [([TEXT, STOP], ASKED), ([with_usage(TEXT), STOP], STREAM)],
-    ids=["usage asked for", "usage seen before"],
-)
-def test_finish_waits_where_only_the_end_can_follow(events: Wire, asked: Asked) -> None:
-    *_, waits, end = run(events, asked)
-    assert (waits, b'"finish_reason":"stop"' in end) == (b"", True)
-
-
-def test_finish_that_nothing_takes_for_a_repeated_one_follows_the_one_that_waits() -> (
-    None
-):
-    events: Wire = [TEXT, STOP, STOP, DONE]
-    fixes = without("finish-repeated")
-    out = feed([wire([event]) for event in events], STREAM, fixes)
-    assert b"".join(out) == wire(events)
-
-
-def test_finish_with_its_own_usage_leaves_at_once() -> None:
-    out = run([TEXT, with_usage(STOP), USED, DONE])
-    assert out[1:] == [wire([with_usage(STOP)]), b"", DONE, b""]
-
-
-@pytest.mark.parametrize("asked", [STREAM, ASKED, TWO])
-def test_finish_of_a_call_without_arguments_waits_for_them(asked: Asked) -> None:
-    called = with_usage(CALLED) if asked is STREAM else CALLED
-    out = run([calling(head()), called, calling(rest()), DONE], asked)
-    assert out[1:3] == [b"", wire([calling(rest())])]
-    assert b"".join(out).count(b"{}") == 2  # the arguments, and the delta of the finish
-
-
 def test_finish_of_a_call_waits_for_its_arguments_through_pauses() -> None:
-    events: Wire = [calling(head()), CALLED, calling(rest(0, '{"a":1}')), DONE]
+    called = chunk({}, finish="tool_calls")
+    events: Wire = [calling(head()), called, calling(rest(0, '{"a":1}')), DONE]
     takes = {"name": "f", "parameters": {"properties": {"a": {"type": "integer"}}}}
     body = {"stream": True, "tools": [{"type": "function", "function": takes}]}
     asked = Asked.from_body(dumps(body))
@@ -140,28 +92,10 @@ def test_finish_of_a_call_waits_for_its_arguments_through_pauses() -> None:
     assert through == b"".join(run(events, asked))
 
 
-def test_call_that_an_error_cut_short_gets_no_arguments() -> None:
-    opened = chunk({"role": "assistant", "content": None, "tool_calls": [head()]})
-    data = wire([opened, CALLED]) + ERROR
-    assert repaired(data) == data
-    assert repaired(data + wire([calling(rest())])) == data + wire([calling(rest())])
-
-
 def _with_logprobs(chunk: Chunk, token: str) -> Chunk:
     (choice,) = chunk["choices"]
     said = [{"token": token, "logprob": -1, "top_logprobs": []}]
     return {**chunk, "choices": [{**choice, "logprobs": {"content": said}}]}
-
-
-def test_extra_fields_of_a_repeated_finish_follow_one_that_was_sent() -> None:
-    late = {**_with_logprobs(chunk({}, index=1), "a"), "note": "x"}
-    again = {**_with_logprobs(OTHER_STOP, "a"), "note": "x"}
-    used = with_usage(OTHER_STOP)
-    events: Wire = [TEXT, OTHER, STOP, used]
-    out = after_a_pause(events, [again, DONE], TWO)
-    assert out == wire([*events, late, DONE])
-    out = repaired(wire([*events, again, DONE]), TWO)
-    assert out.count(b'"note":"x"') == out.count(b'"token":"a"') == 1
 
 
 def test_words_of_a_repeated_finish_are_no_error_by_themselves() -> None:
@@ -177,59 +111,6 @@ def test_words_of_a_repeated_finish_are_no_error_by_themselves() -> None:
 def test_chunks_after_done_pass() -> None:
     data = wire([TEXT, STOP, DONE, USED])
     assert repaired(data) == data
-
-
-def test_choice_that_is_over_and_says_nothing_does_not_pass_after_done() -> None:
-    events: Wire = [TEXT, STOP, DONE]
-    late = chunk({}, choice={"logprobs": None})
-    fixes = without("event-empty")
-    assert repaired(wire([*events, late]), STREAM, fixes) == wire(events)
-
-
-BEFORE = with_usage(MORE)
-COST = {**USAGE, "cost": {"request_cost": 0.005}}
-
-
-def usage_in(out: bytes) -> list[Any]:
-    events = out.removesuffix(DONE).decode().split("\n\n")
-    found = [json.loads(each.removeprefix("data: ")) for each in filter(None, events)]
-    return [each["usage"] for each in found if each.get("usage")]
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ([with_usage(TEXT), BEFORE, STOP, DONE], []),
-        ([with_usage(TEXT), STOP, USED, DONE], []),
-        ([with_usage(TEXT), BEFORE, with_usage(STOP), USED, DONE], []),
-        ([TEXT, BEFORE, with_usage(STOP), DONE], []),
-        # Once is not on every chunk, wherever it is.
-        ([TEXT, BEFORE, STOP, DONE], [USAGE]),
-        ([with_usage(TEXT), STOP, DONE], [USAGE]),
-        ([with_usage(chunk({"role": "assistant", "content": ""})), TEXT, STOP, USED, DONE], [USAGE]),
-        ([TEXT, with_usage(STOP), DONE], [USAGE]),
-        ([TEXT, STOP, USED, DONE], [USAGE]),
-        ([with_usage(TEXT), DONE], [USAGE]),
-        ([with_usage(TEXT), BEFORE, {**STOP, "usage": COST}, DONE], [COST]),
-        ([with_usage(TEXT), BEFORE, STOP, chunk(None, usage=COST), DONE], [COST]),
-    ],
-)  # fmt: skip
-def test_usage_on_every_chunk_that_nobody_asked_for_is_dropped(
-    before: Wire, after: list[Any]
-) -> None:
-    steps: list[EventRecord] = []
-    out = repaired(wire(before), STREAM, steps=steps)
-    assert usage_in(out) == after
-    assert b'"finish_reason":"stop"' in out
-    if not after:
-        assert b'"usage"' not in out
-        assert [step.fixes for step in steps if b"usage" in (step.before or b"")] == [
-            ["usage-every-chunk"]
-        ] * sum("usage" in each for each in before if isinstance(each, dict))
-    last = [
-        each["usage"] for each in before if isinstance(each, dict) and "usage" in each
-    ]
-    assert usage_in(repaired(wire(before), ASKED)) == last[-1:]
 
 
 OFF: dict[str, tuple[Wire, Asked]] = {
@@ -275,39 +156,11 @@ def test_extra_fields_are_recorded_under_the_fix_that_held_them(
     assert fixes_that_ran(events, "choices-empty") == {name}
 
 
-def test_extra_fields_of_one_of_several_chunks_are_those_of_its_fix() -> None:
-    first = {**EMPTY, "x_a": 1}
-    second = {**chunk({"role": None, "content": ""}), "object": "x", "x_b": 2}
-    glued = b"data: " + dumps(first) + dumps(second) + b"\n\n"
-    records: list[EventRecord] = []
-    pipeline = Pipeline(STREAM, FIXES, records.append)
-    pipeline.feed(wire([TEXT, with_usage(STOP)]) + glued)
-    (out,) = pipeline.feed(wire([MORE]))
-    assert b'"x_a":1' in out
-    assert b'"x_b":2' in out
-    assert [each.fixes for each in records if each.n == 3] == [["choice-after-finish"]]
-
-
-def test_extra_fields_of_a_held_opening_are_those_of_the_fix_that_drops_it() -> None:
-    example = ToolCallArgumentsBlank.examples[0]  # its blank arguments, then real ones
-    at = example.before.index(calling(rest()))
-    events = [*example.before]
-    events[at] = {**calling(rest()), "x_other": 1}
-    records: list[EventRecord] = []
-    pipeline = Pipeline(example.asked, FIXES, records.append)
-    out = b"".join([*pipeline.feed(wire(events)), *pipeline.end()])
-    assert out.count(b'"x_other":1') == 1
-    changed = {name for each in records for name in each.fixes}
-    assert changed == {ToolCallArgumentsBlank.name}
-
-
 # -- what waits, where something else comes ------------------------------------------
 
 
 TOOLS = Asked(stream=True, tools=True)
 OPENING = chunk({"role": "assistant", "content": None})
-
-CALLED = chunk({}, finish="tool_calls")
 
 
 def waiting(events: Wire, asked: Asked) -> Pipeline:
@@ -332,16 +185,6 @@ def test_what_waits_leaves_as_it_came_when_the_repair_is_over(name: str) -> None
 
 
 @pytest.mark.parametrize("name", WAITING)
-def test_what_waits_in_a_stream_that_broke_off_is_lost_unless_it_is_an_opening(
-    name: str,
-) -> None:
-    events, asked = WAITING[name]
-    pipeline = waiting(events, asked)
-    assert pipeline.abandon() is (name != "opening")
-    assert pipeline.abandon() is False
-
-
-@pytest.mark.parametrize("name", WAITING)
 def test_line_feed_that_comes_late_joins_what_waits(name: str) -> None:
     events, asked = WAITING[name]
     data = wire(events).replace(b"\n", b"\r\n")
@@ -351,33 +194,6 @@ def test_line_feed_that_comes_late_joins_what_waits(name: str) -> None:
     assert pipeline.feed(data[-1:]) == []
     assert data.endswith(pipeline.rescue())
     assert pipeline.abandon() is False
-
-
-@pytest.mark.parametrize("silence", [b": ping\n\n", b"\n"])
-def test_arguments_that_may_be_a_placeholder_wait_for_the_next_event(
-    silence: bytes,
-) -> None:
-    declared = Asked(stream=True, tools=True, declared=Tools(frozenset("f")))
-    blank = wire([calling(rest())])
-    pipeline = Pipeline(declared, FIXES)
-    pipeline.feed(wire([calling(head())]))
-    assert pipeline.feed(blank) == []
-    assert pipeline.feed(silence) == [b"\n"]
-    assert (pipeline.waiting, pipeline.release()) == (None, [])
-    assert pipeline.holds
-    assert b"".join(pipeline.release(silent=True)) == blank
-
-
-def test_usage_on_the_finish_of_a_text_is_sent_after_a_pause() -> None:
-    pipeline = Pipeline(Asked(stream=True, usage=True), FIXES)
-    opening, text = (
-        chunk({"role": "assistant", "content": ""}),
-        chunk({"content": "Hi"}),
-    )
-    pipeline.feed(wire([opening, text]))
-    pipeline.feed(wire([chunk({}, finish="stop", usage=USAGE)]))
-    # A choice that has sent nothing may have a finish on every chunk: that waits.
-    assert b'"total_tokens"' in b"".join(pipeline.release())
 
 
 def test_unasked_usage_rides_on_a_finish_that_need_not_wait() -> None:
@@ -441,43 +257,6 @@ def reasons(events: Wire, asked: Asked = STREAM, fixes: Any = FIXES) -> list[Any
         choice["finish_reason"] for each in found for choice in each.get("choices", [])
     ]
     return [each for each in reasons if each]
-
-
-CALL = chunk({"role": "assistant", "content": None, "tool_calls": [head(0, "{}")]})
-FORCED = Asked(stream=True, tools=True, forced_tool=True)
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "after"),
-    [
-        ("stop", "length", "length"),
-        ("stop", "stop", "stop"),
-        ("length", "content_filter", "length"),
-        ("length", "stop", "length"),
-    ],
-)
-def test_stop_that_is_held_gives_way_to_a_more_specific_reason(
-    first: str, second: str, after: str
-) -> None:
-    events: Wire = [TEXT, chunk({}, finish=first), chunk({}, finish=second), DONE]
-    assert reasons(events) == [after]
-
-
-@pytest.mark.parametrize(
-    ("asked", "reason", "skipped", "after"),
-    [
-        (STREAM, "stop", "", "tool_calls"),
-        (STREAM, "length", "", "length"),
-        (STREAM, "stop", "finish-stop-with-calls", "stop"),
-        (FORCED, "stop", "", "stop"),
-    ],
-)
-def test_stop_that_is_held_while_a_tool_is_called_becomes_tool_calls(
-    asked: Asked, reason: str, skipped: str, after: str
-) -> None:
-    fixes = without(skipped)
-    events: Wire = [TEXT, chunk({}, finish=reason), CALL, DONE]
-    assert reasons(events, asked, fixes) == [after]
 
 
 def test_known_choices_are_bounded() -> None:

@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 from each_case import each_case
 from llm_normalize.wire import event_boundary, sse
 from llm_normalize.wire.event_boundary import (
-    ValueScan,
-    is_complete_value,
     value_end,
 )
 from llm_normalize.wire.sse import BOM, EventParser
@@ -39,7 +37,7 @@ def events(*payloads: bytes, end: bytes = b"\n") -> bytes:
     return b"".join(b"data: " + payload + end for payload in payloads)
 
 
-# -- one value ---------------------------------------------------------------------
+# -- where events end --------------------------------------------------------------
 
 VALUES = (
     b"{}",
@@ -58,43 +56,6 @@ VALUES = (
     b'["data: x",": y"]',
 )
 OF_ONE_LINE = [each for each in VALUES if b"\n" not in each and b"\r" not in each]
-
-
-@each_case(VALUES)
-def test_a_value_ends_with_its_last_bracket(value: bytes) -> None:
-    for more in (b"", b" ", b"\n", b"}", b"{", b'"', b"\\", b"x"):
-        assert value_end(value + more) == len(value)
-        assert value_end(b" \t" + value + more) == len(value) + 2
-    assert is_complete_value(value)
-    assert is_complete_value(b" \n" + value + b"\r\n ")
-    for more in (value, b","):
-        assert not is_complete_value(value + more)
-    assert not is_complete_value(value[:-1])
-
-
-@each_case(VALUES)
-def test_a_value_is_found_at_its_last_byte_however_it_is_cut(value: bytes) -> None:
-    for start in (0, 3):
-        data = bytearray(b"abc"[:start])
-        scan = ValueScan()
-        for at in range(len(value)):
-            assert scan.find(data, start) == -1
-            data += value[at : at + 1]
-        assert scan.find(data, start) == start + len(value)
-        assert scan.find(data + b"}", start) == start + len(value)
-        assert not scan.broken
-
-
-@pytest.mark.parametrize(
-    "data",
-    [b"", b" ", b"x{}", b'"a"', b"1", b"null", b"data: {}", b"{", b'{"a":"}"'],
-)
-def test_what_is_no_whole_value_has_no_end(data: bytes) -> None:
-    assert value_end(data) == 0
-    assert not is_complete_value(data)
-
-
-# -- where events end --------------------------------------------------------------
 
 
 @each_case(VALUES)
@@ -201,23 +162,6 @@ CASES: dict[str, list[Found]] = {
 @each_case(CASES, ids=str)
 def test_events_end_where_a_reader_would_part_them(name: str) -> None:
     assert read(b"".join(raw for raw, _ in CASES[name])) == CASES[name]
-
-
-@pytest.mark.parametrize("blank", [b"\r\n\n", b"\n\r\n", b"\r\r\n", b"\n\r", b"\r\n\r"])
-def test_line_ends_may_be_mixed_in_one_block(blank: bytes) -> None:
-    first = b"data: 1" + blank
-    assert read(first + b"data: 2\n\n") == [lines(first), lines(b"data: 2\n\n")]
-
-
-@pytest.mark.parametrize("end", ENDS)
-def test_a_value_over_several_lines_is_one_block(end: bytes) -> None:
-    raw = json.dumps(json.loads(OTHER), indent=2).encode().replace(b"\n", end)
-    assert read(end + raw + end * 2) == [gap(end), value(raw + end), gap(end)]
-
-
-@pytest.mark.parametrize("more", [VALUE, b"[DONE]", b'error: {"message":"x"}'])
-def test_what_begins_another_event_parts_the_first(more: bytes) -> None:
-    assert read(LINE + more + b"\n\n")[0] == open_lines(LINE)
 
 
 # -- when a block leaves -----------------------------------------------------------

@@ -17,17 +17,6 @@ def words(text: str, *kinds: str) -> list[str]:
     return [raw for raw, _ in found(text, *kinds)]
 
 
-def test_strings_and_numbers_are_found_with_their_path() -> None:
-    event = 'data: {"a":[1.5,{"b c":"x\\"y"},["z"]],"d":null,"e":true}\n\n'
-    assert found(event) == [
-        ("1.5", ("a", 0)),
-        ('x\\"y', ("a", 1, "b c")),
-        ("z", ("a", 2, 0)),
-    ]
-    assert found(event, "key")[:2] == [("a", ("a",)), ("b c", ("a", 1, "b c"))]
-    assert words(event, "plain", "comment", "id") == []
-
-
 def test_choices_and_calls_are_distinguished_by_their_index_wherever_it_stands() -> (
     None
 ):
@@ -40,21 +29,8 @@ def test_choices_and_calls_are_distinguished_by_their_index_wherever_it_stands()
     assert found('{"choices":[{"text":"t"}]}') == [("t", ("choices", 0, "text"))]
 
 
-def test_each_event_begins_anew() -> None:
-    assert found('data: {"a":{"b":cut\n\ndata: {"c":"x"}\r\n\r\n') == [("x", ("c",))]
-    assert found('data: {"a":"x"}data: {"b":"y"}') == [("x", ("a",)), ("y", ("b",))]
-
-
 def test_body_may_span_lines() -> None:
     assert found('{\n "a": {\n\n  "b": "x"\n }\n}') == [("x", ("a", "b"))]
-
-
-def test_words_outside_of_json_are_plain() -> None:
-    stream = 'event: error\ndata: Busy now\n\ndata: [DONE]\n\ndata: {"a":1} and\n\n'
-    assert words(stream, "plain") == ["Busy now", " and"]
-    page = '<h1>Bad gateway</h1>\nTry {"a":1} later\n'
-    assert words(page, "plain") == ["<h1>Bad gateway</h1>", "Try ", " later"]
-    assert words("{'a': 'b', c: 1}", "plain") == ["'a'", " 'b'", " c"]
 
 
 def test_comments_and_ids_are_distinguished() -> None:

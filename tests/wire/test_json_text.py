@@ -49,18 +49,6 @@ def test_request_is_one_value_with_blanks_around_it() -> None:
             loads_request(text)
 
 
-def test_whole_numbers_are_ints_even_beside_a_spelled_one() -> None:
-    value = loads(b'{"index":0,"b":[-5,"-0"],"c":-0,"d":1.0}')
-    assert value == {
-        "index": 0,
-        "b": [-5, "-0"],
-        "c": Number("-0"),
-        "d": Number("1.0"),
-    }
-    assert type(value["index"]) is int
-    assert type(loads(b'{"index":7,"x":%s}' % (b"9" * 5000))["index"]) is int
-
-
 def test_a_number_is_its_spelling() -> None:
     assert Number("1.0") == Number("1.0")
     assert Number("1.0") != Number("1.00")

@@ -381,10 +381,11 @@ def _check_done(case: Case, out: bytes, say: Say) -> None:
     if more <= 0 or (None in events and b"[DONE]" in data):
         return  # the provider's own may be what cannot be read
     meaning = conformance.meaning_of_stream(data)
-    ended = any(choice.finish_reason for choice in meaning.choices.values())
+    found = meaning.choices.values()
+    ended = any(choice.finish_reason for choice in found)
     # A body is whole by being there.
     ended = ended or bool(_BODY.search(data))
-    is_unclear = None in events or not meaning.choices
+    is_unclear = None in events or any(choice.as_object for choice in found)
     ended = ended or (is_unclear and bool(_FINISHES.search(data)))
     earned = ended and not meaning.errors and not re.search(_DONE_SENT, data)
     if more > 1 or not case.ended or not earned:

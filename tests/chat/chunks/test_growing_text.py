@@ -10,9 +10,7 @@ from judge.strict import taken
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.chunks.growing_text import Growth, ProvedGrowth
 from llm_normalize.chat.state.stream_state import Asked, Seen
-from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.cumulative import ContentCumulative
-from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import (
     DONE,
     chunk,
@@ -55,17 +53,6 @@ def proof(key: str = "content") -> ProvedGrowth:
     return made
 
 
-def test_thoughts_that_stand_in_details_alone_are_cut_in_their_mirror() -> None:
-    made = ProvedGrowth()
-    for _ in range(2):
-        events = [
-            chunk({"reasoning_details": [{"type": "reasoning.text", "text": text}]})
-            for text in GROWING
-        ]
-        out = sent(wire([ROLE, *events, *END]), made)
-    assert text_of(out, "reasoning_content") == GROWING[-1]
-
-
 def test_stream_that_says_the_contrary_loses_nothing_and_is_forgotten() -> None:
     made = proof()
     assert text_of(sent(stream(["1", "10", "100", "!"]), made)) == "110100!"
@@ -73,26 +60,6 @@ def test_stream_that_says_the_contrary_loses_nothing_and_is_forgotten() -> None:
     made = proof()
     assert text_of(sent(stream([*GROWING, " More."]), made)) == GROWING[-1] + " More."
     assert text_of(sent(stream(["a", "ab"]), made)) == "aab"
-
-
-def test_what_may_be_chance_waits_a_moment_only() -> None:
-    asked = Asked(stream=True, growth=Growth(proof(), "here"))
-    pipeline = Pipeline(asked, FIXES)
-    out = pipeline.feed(wire([ROLE, chunk({"content": "Yes"})]))
-    before = pipeline.waiting
-    assert before is None
-    out += pipeline.feed(wire([chunk({"content": "Yes, I"})]))
-    waiting = pipeline.waiting
-    assert waiting is not None
-    out += pipeline.feed(wire([chunk({"content": "Yes, I do"})]))
-    assert pipeline.waiting == waiting  # since the first that waits
-    out += pipeline.release()
-    assert text_of(b"".join(out)) == "Yes, I do"
-    out += [
-        *pipeline.feed(wire([chunk({"content": "Yes, I do"}), *END])),
-        *pipeline.end(),
-    ]
-    assert text_of(b"".join(out)) == "Yes, I do"
 
 
 def test_places_that_are_remembered_are_bounded() -> None:
@@ -152,9 +119,3 @@ def test_what_waited_leaves_in_a_chunk_of_its_stream() -> None:
     choice = {"index": 0, "delta": {"content": "-"}, "finish_reason": None}
     (released,) = repeated("-", "--").end(None)
     assert released == chunk(None, id="chatcmpl-7", choices=[choice])
-
-
-def test_nothing_waits_of_an_event_that_is_undone() -> None:
-    fix = repeated("-", "--")
-    fix.undo(1)
-    assert fix.waiting is None

@@ -48,14 +48,6 @@ def test_choice_that_says_nothing_is_a_message_without_content() -> None:
     assert (found["type"], found["content"]) == ("message", [])
 
 
-@pytest.mark.parametrize("stray", ["x", 5, None, []])
-def test_choice_that_is_none_is_skipped(stray: Any) -> None:
-    good = {"index": 0, "message": {"content": "Hi"}, "finish_reason": "stop"}
-    for choices in ([good, stray], [stray, good]):
-        found = body_of({}, choices=choices)
-        assert found["content"] == [{"type": "text", "text": "Hi"}]
-
-
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

@@ -194,25 +194,6 @@ def test_what_anthropic_itself_says_in_a_start_stays() -> None:
     assert repaired(whole) == whole
 
 
-def test_delta_of_another_kind_begins_a_block() -> None:
-    mixed = [
-        *BEGIN,
-        block("text"),
-        delta("text_delta", "A"),
-        delta("thinking_delta", "Hm"),
-        delta("text_delta", "Hi"),
-        stop(),
-        block("tool_use", 1),
-        delta("input_json_delta", "{}", 1),
-        stop(1),
-        *END,
-    ]
-    read = judged(repaired(mixed))
-    assert [each["type"] for each in read["content"]] == [
-        *("text", "thinking", "text", "tool_use")
-    ]
-
-
 def test_bare_text_of_a_body_is_a_block_of_its_stream() -> None:
     made = MessagesReader(ASKED).whole(message(content="Hi"))
     said = [each.get("delta", {}).get("text") for _, each in made.events]

@@ -106,12 +106,6 @@ def test_what_chat_has_no_place_for_is_dropped_and_named() -> None:
     ]
 
 
-def test_least_request() -> None:
-    found = MESSAGES.translate({"messages": [USER]})
-    assert found.body == {"messages": [USER]}
-    assert found.dropped == ()
-
-
 def test_parameters_that_chat_has() -> None:
     found = chat(temperature=0, top_p=1, stop_sequences=["a", "b"], stream=False)
     sent = {"temperature": 0, "top_p": 1, "stop": ["a", "b"], "messages": [USER]}
@@ -160,14 +154,6 @@ def test_only_what_the_system_says_first_is_the_head() -> None:
     assert found[-2:] == [tool("1", "x"), {"role": "user", "content": "c"}]
 
 
-def test_system_for_one_turn_is_over_with_the_next() -> None:
-    passing = {"role": "system", "content": "a", "clear_at": "next_user_message"}
-    alone = {"role": "user", "content": "a"}
-    answer = {"role": "assistant", "content": "b"}
-    assert said(USER, passing, answer) == [USER, alone, answer]
-    assert said(USER, passing, USER) == [{"role": "user", "content": "Hi\nHi"}]
-
-
 # ------------------------------------------------------------ calls and results
 
 
@@ -191,26 +177,6 @@ def test_results_follow_their_calls_in_their_order_and_words_follow_results() ->
 
 def calling(*calls: JsonObject, content: str | None = None) -> JsonObject:
     return {"role": "assistant", "content": content, "tool_calls": [*calls]}
-
-
-def test_neighbouring_messages_of_calls_are_one() -> None:
-    results = [by("user", result("1", "x")), by("user", result("2", "y"))]
-    found = said(USER, by("assistant", use("1")), by("assistant", use("2")), *results)
-    both = calling(called("1"), called("2"))
-    assert found[1:] == [both, tool("1", "x"), tool("2", "y")]
-
-
-def test_a_call_without_its_result_gets_a_stub() -> None:
-    found = said(
-        USER,
-        by("assistant", use("1"), use("2")),
-        by("user", result("2", "y")),
-        by("assistant", use("3")),
-    )
-    ids = [each.get("tool_call_id") for each in found]
-    assert ids == [None, None, "1", "2", None, "3"]
-    assert "no result" in found[2]["content"]
-    assert "no result" in found[5]["content"]
 
 
 def test_a_result_without_its_call_gets_a_stub() -> None:

@@ -1,6 +1,6 @@
 from collections.abc import Iterator, Sequence
 from itertools import batched
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -181,12 +181,6 @@ def test_stop_sequence_that_was_found(key: str, found: Any, reason: str) -> None
     assert (body["stop_reason"], body["stop_sequence"]) == (reason, expected)
 
 
-def test_usage_says_how_much_was_thought() -> None:
-    given = USAGE | {"completion_tokens_details": {"reasoning_tokens": 3}}
-    reader = read(events_of(chunk({"content": "x"}, "stop", usage=given)))
-    assert reader.message["usage"]["output_tokens_details"] == {"thinking_tokens": 3}
-
-
 def test_an_error_ends_the_stream() -> None:
     translator = answer()
     events = [*translator.chunk(chunk({"content": "x"}))]
@@ -211,41 +205,12 @@ def test_a_stream_without_a_finish_is_no_success(sent: tuple[JsonObject, ...]) -
     assert (name, data["type"]) == ("error", "error")
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
-        {},
-        {"type": "ping"},
-        {"choices": None},
-        {"choices": {"delta": {"content": "no"}}},
-        chunk(cast("Any", "no")),
-        chunk({"content": ["no"]}),
-        chunk({"tool_calls": [None]}),
-        chunk({"tool_calls": {"index": 0}}),
-    ],
-)
-def test_what_is_no_chunk_and_no_delta_is_not_heard(odd: JsonObject) -> None:
-    chunks = [odd, chunk({"content": "x"}), odd, chunk({}, "stop")]
-    reader = read(events_of(*chunks))
-    assert reader.faults == []
-    assert reader.message["content"] == [{"type": "text", "text": "x"}]
-
-
 def test_keep_alive_is_a_ping_at_any_time() -> None:
     translator = answer()
     events = [*translator.keep_alive(), *translator.chunk(chunk({"content": "x"}))]
     events += [*translator.keep_alive(), *translator.done()]
     assert [name for name, _ in events].count("ping") == 3
     assert read(events).faults == []
-
-
-def test_other_choices_are_not_heard() -> None:
-    other = {"index": 1, "delta": {"content": "no"}, "finish_reason": "length"}
-    both = chunk({"content": "yes"})
-    both["choices"].append(other)
-    reader = read(events_of(both, chunk({}, "stop")))
-    assert reader.message["content"] == [{"type": "text", "text": "yes"}]
-    assert reader.message["stop_reason"] == "end_turn"
 
 
 # ------------------------------------------------------------------- properties

@@ -20,14 +20,12 @@ from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.limits import MAX_EVENT
 from native_faults import (
     ALL,
-    CALLS,
     MANY,
     ONE_CALL,
     REQUEST,
     RIGHT,
     SAID,
     STREAMS,
-    TEXT,
     Change,
     Data,
     P,
@@ -151,21 +149,6 @@ def test_a_fault_of_each_kind_at_once_is_repaired(of: str, draw: st.DataObject) 
     assert_right(out, STREAMS[of])
 
 
-def test_all_faults_of_a_server_at_once() -> None:
-    def bare(events: list[Data]) -> list[Data]:
-        """What a hasty bridge sends: the texts, and what it has at the end."""
-        kept = every(events, ".delta", "response.completed")
-        for each in kept[:-1]:
-            for name in ("item_id", "output_index", "content_index", "logprobs"):
-                each.pop(name, None)
-        return kept
-
-    right = stream([*TEXT, *CALLS[:3]])
-    out, fixes = repaired(made(right, bare, key("sequence_number", None)))
-    assert_right(out, right)
-    assert {"item-added-missing", "part-added-missing", "item-done-missing"} <= fixes
-
-
 @each_case([pytest.param(each, id=name) for name, each in ALL.items()])
 def test_nothing_changes_with_every_fix_off(change: Change) -> None:
     class Every(frozenset[str]):
@@ -196,20 +179,6 @@ def test_thoughts_end_before_the_text_and_their_late_end_is_dropped() -> None:
 # -- the response and its figures ----------------------------------------------------------
 
 
-@pytest.mark.parametrize("usage", [None, {}, "many"])
-def test_missing_usage_is_estimated(usage: Any) -> None:
-    events = made(RIGHT)
-    events[-1]["response"]["usage"] = usage
-    out, fixes = repaired(events)
-    assert fixes == {"response-usage-missing"}
-    found = out[-1][1]["response"]["usage"]
-    prompt = found["input_tokens"]
-    assert 5 < prompt < 100
-    assert 1 < found["output_tokens"] < 40
-    assert found["total_tokens"] == prompt + found["output_tokens"]
-    assert found["input_tokens_details"]["cached_tokens"] == 0
-
-
 def test_tokens_are_the_provider_s_own() -> None:
     events = made(RIGHT)
     del events[-1]["response"]["usage"]
@@ -217,24 +186,6 @@ def test_tokens_are_the_provider_s_own() -> None:
     for each in events:
         reads.event(each["type"], each)
     assert reads.tokens == (None, None)
-
-
-def test_beginning_that_is_put_in_is_the_same_response_to_the_end() -> None:
-    out, _ = repaired(made(RIGHT, without("response.created", "response.in_progress")))
-    names = [name for name, _ in out]
-    assert names[:2] == ["response.created", "response.in_progress"]
-    first, last = out[0][1]["response"], out[-1][1]["response"]
-    assert first["model"] == "asked"
-    assert [first[x] for x in ("id", "created_at", "model")] == [
-        last[x] for x in ("id", "created_at", "model")
-    ]
-
-
-def test_fields_of_a_later_response_are_those_of_the_first() -> None:
-    events = made(RIGHT, within("response", "tools", None, "response.completed"))
-    out, fixes = repaired(events)
-    assert fixes == {"response-fields-missing"}
-    assert data(out) == RIGHT
 
 
 # -- errors --------------------------------------------------------------------------------
@@ -310,16 +261,6 @@ def test_nothing_is_forged_where_a_stream_breaks_off(at: int) -> None:
     assert fixes == set()
 
 
-@pytest.mark.parametrize("status", ["completed", "incomplete", "failed"])
-def test_done_is_the_end_that_its_status_says(status: str) -> None:
-    last = copy.deepcopy(SAID[-1])
-    last["type"] = "response.done"
-    last["response"]["status"] = status
-    reads = reader()
-    sent = reads.event("response.done", last)
-    assert sent.events[-1][0] == f"response.{status}"
-
-
 def test_done_is_no_success_of_what_was_cancelled() -> None:
     last = copy.deepcopy(SAID[-1])
     last["type"] = "response.done"
@@ -364,41 +305,6 @@ def test_events_and_items_of_other_kinds_pass() -> None:
 @pytest.mark.parametrize("given", [{}, {"output": [1]}, {"choices": []}])
 def test_what_has_no_name_passes(given: Data) -> None:
     assert reader().event("", given) == ([("", given)], [])
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        *(ALL[name] for name in ALL if name.startswith(("P1: ", "P4: "))),
-        without("response.output_item.done"),
-        lambda events: made(
-            events, ALL["P1: another id in done"], ALL["P4: no output_index"]
-        ),
-    ],
-)
-def test_item_of_another_kind_begins_and_ends_once(change: Change) -> None:
-    done = {"id": "tsc_1", "type": "tool_search_call", "status": "completed",
-            "call_id": "call_s", "execution": "client",
-            "arguments": {"query": "lamp"}}  # fmt: skip
-    begun = {**done, "status": "in_progress", "arguments": {}}
-    end = copy.deepcopy(RIGHT[-1])
-    end["response"]["output"] = [{**done}]
-    place = {"output_index": 0}
-    right = [
-        *BEGIN,
-        {"type": "response.output_item.added", **place, "item": begun},
-        {"type": "response.output_item.done", **place, "item": done},
-        end,
-    ]
-    right = [{**each, "sequence_number": at} for at, each in enumerate(right)]
-    assert data(repaired(right)[0]) == right
-    out = data(repaired(made(right, change))[0])
-    items = [out[2]["item"], out[3]["item"], out[4]["response"]["output"][0]]
-    assert len({each["id"] for each in items}) == 1
-    # The first that the provider says of a response, and of an item, is its id.
-    out[4]["response"]["id"] = right[4]["response"]["id"]
-    key("id", "tsc_1")(items)
-    assert out[2:] == right[2:]
 
 
 def test_text_that_its_end_says_otherwise_is_the_provider_s() -> None:
@@ -503,17 +409,6 @@ def test_late_beginning_of_an_item_is_dropped() -> None:
     out, fixes = repaired(made(SAID, late))
     assert fixes == {"item-added-missing"}
     assert data(out) == SAID
-
-
-def test_message_that_goes_on_behind_thoughts_is_whole_at_the_end() -> None:
-    thoughts = {"item_id": "rs_1", "output_index": 1, "summary_index": 0}
-    kind = "response.reasoning_summary_text.delta"
-    events = [*SAID[:3], {"type": kind, **thoughts, "delta": "Hm"}, *SAID[3:]]
-    out, _ = repaired(events)
-    assert check_events(out) == []
-    empty, hm, said = out[-1][1]["response"]["output"]
-    assert [empty["content"], hm["summary"][0]["text"]] == [[], "Hm"]
-    assert said["content"] == SAID[-1]["response"]["output"][0]["content"]
 
 
 def test_call_without_a_name_is_told_at_the_end() -> None:

@@ -59,9 +59,3 @@ def test_text_is_that_of_any_argument_however_it_is_cut(key: str) -> None:
         out = repaired([*events[:3], first, *events[3:]])
         assert "".join(each.get("delta", "") for _, each in out) == PATCH
         assert check_events(out) == []
-
-
-def test_function_of_the_same_name_stays_one() -> None:
-    tools = [*ASKED["tools"], {"type": "function", "name": "f"}]
-    out = repaired(BEFORE, {**ASKED, "tools": tools})
-    assert [each for _, each in out] == BEFORE

@@ -111,23 +111,6 @@ def test_turn_of_the_assistant_is_one_message_with_outputs_after_it() -> None:
     ]
 
 
-def test_output_comes_right_after_its_call_wherever_it_was() -> None:
-    assert messages(CALL, USER, OUTPUT) == [
-        assistant(None, LOOKED), output("call_1", "10:40"), HI,
-    ]  # fmt: skip
-
-
-def test_turns_in_a_row_stay_turns() -> None:
-    second = {**OUTPUT, "output": "11:20"}
-    assert messages(USER, CALL, OUTPUT, THOUGHT, CALL, second) == [
-        HI,
-        assistant(None, LOOKED),
-        output("call_1", "10:40"),
-        assistant(None, LOOKED, reasoning_content="A ferry."),
-        output("call_1", "11:20"),
-    ]
-
-
 def test_output_is_that_of_the_last_call_of_its_id_before_it() -> None:
     again = {**CALL, "arguments": '{"to":"Mull"}'}
     found = messages(CALL, USER, again, OUTPUT)
@@ -209,14 +192,6 @@ def test_custom_call_is_a_call_with_one_text() -> None:
     assert messages(made, given) == [
         assistant(None, call("c", "patch", '{"input":"ä\\n"}')), output("c", "done"),
     ]  # fmt: skip
-
-
-def test_namespace_of_a_call_is_in_its_name() -> None:
-    tool = {"type": "namespace", "name": "sea", "tools": [FERRY]}
-    found = translated({**CALL, "namespace": "sea"}, OUTPUT, tools=[tool]).body
-    (made,) = found["messages"][0]["tool_calls"]
-    assert made["function"]["name"] == found["tools"][0]["function"]["name"]
-    assert messages({**CALL, "namespace": 7}, OUTPUT)[0] == assistant(None, LOOKED)
 
 
 @pytest.mark.parametrize(
@@ -369,21 +344,6 @@ def test_output_in_parts_is_text_and_what_a_tool_cannot_say_in_chat_follows() ->
     texts = [{"type": "text", "text": f"Output of call_{at}:"} for at in (1, 2)]
     parts = [texts[0], image, texts[1], image]
     assert more == {"role": "user", "content": parts}
-
-
-@pytest.mark.parametrize(
-    ("given", "text"),
-    [
-        ([{"type": "text", "text": "a"}, {"type": "input_text", "text": "b"}], "a\nb"),
-        ({"content": "no", "success": False}, '{"content":"no","success":false}'),
-        ([], "(no output)"),
-        (None, "(no output)"),
-        ("", "(no output)"),
-        ([1, 2], "[1,2]"),
-    ],
-)
-def test_output_of_any_form_is_text(given: Any, text: str) -> None:
-    assert messages(CALL, {**OUTPUT, "output": given})[1] == output("call_1", text)
 
 
 def test_output_of_objects_that_are_no_parts_is_json() -> None:
@@ -739,10 +699,6 @@ def test_every_call_has_its_output_right_after_it(items: list[Any]) -> None:
     assert sorted(x for x in outputs if x != "(no output)") == sorted(texts)
     said = [x["content"] for x in found if x["role"] == "assistant" and x["content"]]
     assert "".join(said).count("Let me look.") == items.count(SAID)
-
-
-def test_request_without_a_model_has_none_in_chat() -> None:
-    assert "model" not in RESPONSES.translate({"input": "Hi"}).body
 
 
 def test_request_is_not_changed() -> None:

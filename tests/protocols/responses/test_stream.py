@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from judge.responses import (
     Event,
     check_events,
-    check_response,
     meaning_of,
     meaning_of_deltas,
 )
@@ -19,7 +18,6 @@ from llm_normalize.protocols.protocol import (
     ServerEvent,
 )
 from llm_normalize.protocols.responses import RESPONSES
-from llm_normalize.protocols.responses.content import packed, reasoning_of
 from llm_normalize.wire.json_text import Number, dumps
 
 REQUEST: Any = {
@@ -119,15 +117,6 @@ def test_text_event_by_event() -> None:
     assert names_of(made.done()) == ["completed"]
 
 
-def test_figures_that_chat_did_not_give_are_estimated() -> None:
-    found = response_of(events_of(stream([{"content": "Ebb." * 7}], usage=None)))[
-        "usage"
-    ]
-    assert found["input_tokens"] > 100
-    assert found["output_tokens"] == 8
-    assert found["total_tokens"] == found["input_tokens"] + 8
-
-
 FERRY = head("find_ferry", "{}")
 
 
@@ -144,25 +133,10 @@ def test_blanks_say_nothing_before_a_call(deltas: Any, kinds: list[str]) -> None
     assert [each["type"] for each in found] == kinds
 
 
-def test_reasoning_goes_out_and_comes_back() -> None:
-    thought, said = output_of([{"reasoning_content": "A ferry."}, {"content": "Yes"}])
-    assert thought["summary"] == [{"type": "summary_text", "text": "A ferry."}]
-    assert thought["encrypted_content"] == packed("A ferry.")
-    assert reasoning_of(thought) == "A ferry."
-    assert said["content"][0]["text"] == "Yes"
-
-
 def test_answer_that_says_nothing_has_an_empty_message() -> None:
     for deltas in ([], [{"reasoning_content": "Hm."}]):
         *_, item = output_of(deltas)
         assert item["content"][0]["text"] == ""
-
-
-def test_custom_call_of_a_namespace_has_the_clients_names() -> None:
-    (item,) = output_of([head("sea__log", '{"input":"a"}')], "tool_calls")
-    expected = {"name": "log", "namespace": "sea", "input": "a"}
-    assert item | expected == item
-    assert item["type"] == "custom_tool_call"
 
 
 def test_custom_call_gives_its_text_as_it_grows() -> None:
@@ -172,26 +146,6 @@ def test_custom_call_gives_its_text_as_it_grows() -> None:
     assert grown == ["*** Be", "gin\n"]
     (item,) = response_of(events)["output"]
     assert (item["type"], item["input"]) == ("custom_tool_call", "*** Begin\n")
-
-
-def test_calls_that_interleave_wait_for_nothing() -> None:
-    deltas = [
-        head("find_ferry", '{"to":'),
-        head("patch", '{"input":"a', index=1),
-        more('"Skye"}'),
-        {"content": "Both."},
-        more('b"}', 1),
-        more("  \n"),
-    ]
-    made = answer()
-    sent = [len(made.chunk(chunk(delta))) for delta in deltas]
-    assert all(sent[:-1])
-    assert not sent[-1]  # blanks behind a call that is closed
-    events = events_of(stream(deltas, "tool_calls"))
-    first, second, said = response_of(events)["output"]
-    assert first["arguments"] == '{"to":"Skye"}'
-    assert second["input"] == "ab"
-    assert said["content"][0]["text"] == "Both."
 
 
 def test_index_that_is_used_again_is_another_call() -> None:
@@ -296,14 +250,6 @@ def test_break_off_forges_nothing() -> None:
     assert not {"completed", "output_item.done"} & set(names_of(events))
 
 
-def test_other_choices_are_left_out() -> None:
-    other = {"index": 1, "delta": {"content": "no"}, "finish_reason": None}
-    both = chunk({"content": "yes"})
-    both["choices"].insert(0, other)
-    (item,) = response_of(events_of([both, chunk({}, "stop")]))["output"]
-    assert item["content"][0]["text"] == "yes"
-
-
 @pytest.mark.parametrize(
     ("deltas", "kind"),
     [
@@ -385,52 +331,6 @@ def test_id_of_a_call_is_that_of_chat_unless_the_conversation_has_it(
     call = head("find_ferry", "{}", id=given)
     (item,) = output_of([call], input=[{"role": "user", "content": "x"}, *earlier])
     assert item["call_id"] == expected
-
-
-COMPLETION: Any = {
-    "id": "chatcmpl-7",
-    "object": "chat.completion",
-    "created": 1700000000,
-    "model": "tern-2",
-    "choices": [
-        {
-            "index": 0,
-            "message": {
-                "role": "assistant",
-                "reasoning_content": "Hm.",
-                "content": "Look.",
-                "tool_calls": [
-                    head("find_ferry", "{}")["tool_calls"][0],
-                    head("patch", '{"input":"a"}', id="call_1")["tool_calls"][0],
-                ],
-            },
-            "finish_reason": "tool_calls",
-        }
-    ],
-    "usage": USAGE,
-}
-
-
-def test_body_says_what_the_stream_says() -> None:
-    response = answer().body(COMPLETION)
-    assert check_response(response) == []
-    deltas = [
-        {"reasoning_content": "Hm."},
-        {"content": "Look."},
-        head("find_ferry", "{}"),
-        head("patch", '{"input":"a"}', 1),
-    ]
-    assert response == response_of(events_of(stream(deltas, "tool_calls")))
-
-
-@pytest.mark.parametrize("place", ["choice", "top"])
-def test_body_that_failed(place: str) -> None:
-    error = {"message": "m", "code": 502}
-    choice = {**COMPLETION["choices"][0], "error": error}
-    given: Any = {"choices": [choice]} if place == "choice" else {"error": error}
-    response = answer().body({**COMPLETION, **given})
-    assert check_response(response) == []
-    assert response["error"] == {"code": "server_error", "message": "m"}
 
 
 PARTS = st.one_of(

@@ -39,22 +39,6 @@ def test_function_keeps_all_that_chat_has() -> None:
     ]
 
 
-def test_function_without_schema_gets_one() -> None:
-    (tool,) = tools_of({"name": "now", "parameters": None, "strict": None}).definitions
-    schema = {"type": "object", "properties": {}}
-    assert tool["function"] == {"name": "now", "parameters": schema}
-
-
-def test_custom_tool_is_a_function_with_one_text() -> None:
-    tools = tools_of(PATCH)
-    (tool,) = tools.definitions
-    assert tool["function"]["description"] == "Edit files."
-    schema = tool["function"]["parameters"]
-    assert schema["required"] == [*schema["properties"]] == ["input"]
-    assert schema["properties"]["input"]["type"] == "string"
-    assert tools.names.called("apply_patch") == Tool("apply_patch", None, "custom")
-
-
 def test_grammar_of_a_custom_tool_reaches_the_model() -> None:
     form = {"type": "grammar", "syntax": "lark", "definition": "start: /.+/"}
     (tool,) = tools_of({**PATCH, "format": form}).definitions
@@ -62,23 +46,9 @@ def test_grammar_of_a_custom_tool_reaches_the_model() -> None:
     assert "lark grammar:\nstart: /.+/" in words
 
 
-def test_namespace_is_flat_and_comes_back() -> None:
-    tools = tools_of(HARBOUR)
-    assert names_of(tools) == ["harbour__berth", "harbour__tide", "harbour__log"]
-    assert tools.names.called("harbour__tide") == Tool("tide", "harbour")
-    assert tools.names.called("harbour__log") == Tool("log", "harbour", "custom")
-    words = [each["function"].get("description") for each in tools.definitions]
-    assert words == ["Berths and tides.\n\nFind one.", None, None]
-
-
 def test_namespace_that_ends_with_the_mark_gets_no_second() -> None:
     tools = tools_of({**HARBOUR, "name": "mcp__harbour__"})
     assert names_of(tools)[0] == "mcp__harbour__berth"
-
-
-@pytest.mark.parametrize("name", ["berth", "tide"])
-def test_model_may_leave_out_a_namespace(name: str) -> None:
-    assert tools_of(HARBOUR, FERRY).names.called(name) == Tool(name, "harbour")
 
 
 def test_name_of_two_namespaces_is_not_guessed() -> None:

@@ -150,25 +150,3 @@ def test_what_was_changed_before_a_fix_failed_is_sent_as_it_is_then() -> None:
     made, fixes = held_back(chain_of(B, Begins, Asks), TEXT)
     assert marks(made) == [(None, "ba")]  # there was no such key before
     assert fixes == ["mark-b", "mark-a"]
-
-
-def test_fix_that_failed_reads_no_words() -> None:
-    class Ends(A, HoldingFix):
-        times = 0
-
-        @property
-        def watched(self) -> set[str]:
-            return {"content"}
-
-        def edit(self, chunk: Chunk) -> bool:
-            self.times += 1
-            if self.times > 1:
-                raise RuntimeError
-            return super().edit(chunk)
-
-    chain = chain_of(Ends)
-    payload = json.dumps(TEXT).encode()
-    for readers in (1, 0):
-        assert list(chain.run(EventRecord(0, RAW), dict(TEXT), payload, RAW))
-        assert chain.watch(0, ["content"])
-        assert len(chain.readers) == readers

@@ -194,16 +194,6 @@ def test_call_that_was_lost_is_no_end_of_the_turn() -> None:
     assert off == [events[0], *events[2:]]
 
 
-def test_text_goes_on_and_a_reason_that_was_lost_is_not_made_up() -> None:
-    text = [m.start(), m.block("text"), m.delta("text_delta", "Hi"), m.stop()]
-    assert without("messages", [*text, {}, m.STOP], 4) == [*text, m.STOP]
-    done = stream_of("messages")
-    data = wire([*text, LOST]) + b"data: [DONE]\n\n"
-    assert b"".join([*done.feed(data), *done.end()]) == wire([*text]) + b"\n"
-    started = without("messages", [*text[:1], {}, *text[2:], m.end("stop")], 1)
-    assert started == [*text, m.end(), m.STOP]
-
-
 @pytest.mark.parametrize(
     ("data", "is_read_by_some", "sent"),
     [

@@ -134,13 +134,6 @@ def test_what_is_not_understood_stays_as_it_is(data: bytes) -> None:
     assert (step.after, step.fixes, step.status) == ([data], [], None)
 
 
-def test_no_body_is_made_of_a_stream_that_lacks_an_event() -> None:
-    lost = b'data: {"choices":[{"delta":7}]}\n\n'
-    made = repaired(wire([OPEN, lost, STOP, DONE]))
-    assert made.status == 502
-    assert json.loads(made.after[0])["error"]["type"] == "server_error"
-
-
 # -- errors ------------------------------------------------------------------------
 
 NAMED = b"event: error\ndata: " + dumps(BUSY) + b"\n\n"

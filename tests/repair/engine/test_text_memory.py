@@ -154,10 +154,16 @@ def every_event_parsed(*, by_look: bool = False) -> Iterator[None]:
         yield
 
 
-def assert_same(reads: list[bytes], *of: Any) -> None:
-    """Compare all ways of *reads*, in a `Play` of these arguments."""
+def assert_same(
+    reads: list[bytes],
+    asked: Asked = STREAM,
+    fixes: Iterable[type[Fix]] = FIXES,
+    protocol: ClientProtocol | None = None,
+) -> None:
+    """Compare all ways of *reads*; what is translated is what the client would get."""
+    of = (asked, fixes, protocol)
     known = outcome(reads, *of)
-    for by_look in (False, True):
+    for by_look in (False, True) if protocol is None else (True,):
         with every_event_parsed(by_look=by_look):
             assert outcome(reads, *of) == known
 
