@@ -99,7 +99,7 @@ CHANGING = [
     for example in changing(fix)
 ]
 BESIDE = [
-    pytest.param(fix, beside_another(example), id=f"{fix.name}/{example.name}")
+    pytest.param(fix, beside_another(example), id=f"{fix.name}/{example.name}/beside")
     for fix in EVERY_FIX
     for example in changing(fix)
     if fix is not SystemFingerprintNotText and example.kind != "error"
@@ -107,13 +107,8 @@ BESIDE = [
 
 
 @pytest.mark.unmeasured
-@each_case(CHANGING)
+@each_case([*CHANGING, *BESIDE])
 def test_quirk_of_a_skipped_fix_stays(fix: type[Fix], example: Example) -> None:
-    assert keeps_quirk(fix, example, {fix.name, *fix.also_covered_by})
-
-
-@each_case(BESIDE)
-def test_so_it_does_where_another_is_repaired(fix: type[Fix], example: Example) -> None:
     assert keeps_quirk(fix, example, {fix.name, *fix.also_covered_by})
 
 

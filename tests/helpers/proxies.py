@@ -1,6 +1,8 @@
 """The addon in mitmproxy's own test context, with its hooks called directly."""
 
 import json
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
@@ -177,3 +179,18 @@ class Proxy:
         """Return the one flow record's `end`."""
         (record,) = self.records("flow")
         return record["end"]
+
+
+@pytest.fixture
+def proxy(tmp_path: Path) -> Iterator[Proxy]:
+    """The addon with its default options; it ends with the test."""
+    with Proxy(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def proxy_server() -> Iterator[Proxyserver]:
+    """mitmproxy's own addon of servers, without any."""
+    made = Proxyserver()
+    with taddons.context(made) as context, closing(context.master.event_loop):
+        yield made

@@ -1,12 +1,3 @@
-from collections.abc import Iterator
-from pathlib import Path
+from proxies import proxy, proxy_server
 
-import pytest
-
-from proxies import Proxy
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path / "conf") as proxy:
-        yield proxy
+__all__ = ["proxy", "proxy_server"]

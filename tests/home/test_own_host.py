@@ -1,11 +1,9 @@
-from collections.abc import Iterator
-from contextlib import closing
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from mitmproxy.addons.proxyserver import Proxyserver
-from mitmproxy.test import taddons, tflow
+from mitmproxy.test import tflow
 
 from home.asking import asked
 from llm_normalize.home.own_host import is_foreign, names_proxy
@@ -64,14 +62,7 @@ def test_other_origins_are_foreign(headers: dict[str, str], foreign: bool) -> No
     assert is_foreign(headers, BASE) is foreign
 
 
-@pytest.fixture
-def server() -> Iterator[Proxyserver]:
-    server = Proxyserver()
-    with taddons.context(server) as context, closing(context.master.event_loop):
-        yield server
-
-
-def test_proxy_knows_its_own_connections(server: Proxyserver) -> None:
+def test_proxy_knows_its_own_connections(proxy_server: Proxyserver) -> None:
     client = asked().client_conn
     assert not is_from_proxy(client)
     outgoing = tflow.tserver_conn()
@@ -86,7 +77,7 @@ def test_proxy_knows_its_own_connections(server: Proxyserver) -> None:
         outgoing: None,
     }
     handler: Any = SimpleNamespace(transports=transports)
-    server.connections["x"] = handler
+    proxy_server.connections["x"] = handler
     assert not is_from_proxy(client)
     outgoing.sockname = ("127.0.0.1", 50000)
     outgoing.peername = ("127.0.0.1", 8000)

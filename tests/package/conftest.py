@@ -1,12 +1,3 @@
-from collections.abc import Iterator
-from pathlib import Path
+from proxies import proxy
 
-import pytest
-
-from proxies import Proxy
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
+__all__ = ["proxy"]

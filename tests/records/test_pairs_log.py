@@ -271,23 +271,6 @@ def test_a_stuck_disk_never_holds_a_writer_and_its_queue_is_bounded(
     reported = [each for each in lines(logs.path) if each["type"] == "lost"]
     assert sum(each["count"] for each in reported) == 92
     assert numbers(logs.path) == [*range(10), 102]
-
-
-def test_a_full_queue_is_said_once_in_the_event_log(
-    logs: Logs, disk: Disk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pairs_log, "_QUEUE_BYTES", 1000)
-    log = logs.make()
-    disk.gate.clear()
-    log.write(pair(0))
-    assert disk.waiting.wait(20)
-    for n in range(1, 9):
-        log.write(pair(n))
-    assert log.lost > 0
-    disk.gate.set()
-    until(written(log))
-    log.write(pair(9))
-    log.close()
     assert len(logs.said) == 1
 
 

@@ -1,5 +1,3 @@
-from collections.abc import Iterator
-from contextlib import closing
 from typing import Any
 
 import pytest
@@ -9,20 +7,12 @@ from mitmproxy.connection import Server
 from mitmproxy.proxy.layers.http import HttpStream
 from mitmproxy.proxy.layers.http._events import RequestHeaders
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
-from mitmproxy.test import taddons, tflow
+from mitmproxy.test import tflow
 
 from llm_normalize.mitm.reverse_proxy import asked_host, remember_hosts
 from llm_normalize.routing.own_address import is_cross_site, is_here, leads_back
 from llm_normalize.text.network_address import is_loopback
 from proxies import Listening
-
-
-@pytest.fixture
-def server() -> Iterator[Proxyserver]:
-    server = Proxyserver()
-    with taddons.context(server) as context, closing(context.master.event_loop):
-        yield server
-
 
 LOOPBACK = (
     *("localhost", "LocalHost.", "a.localhost", "ip6-localhost", "ip6-loopback"),
@@ -80,25 +70,25 @@ def test_this_machine_has_addresses_and_a_name(monkeypatch: pytest.MonkeyPatch) 
     ],
 )
 def test_connection_to_an_own_port_leads_back(
-    server: Proxyserver,
+    proxy_server: Proxyserver,
     monkeypatch: pytest.MonkeyPatch,
     place: Any,
     protocol: Any,
     leads: bool,
 ) -> None:
     listens = [("127.0.0.1", 8080), ("::", 8888, 0, 0)]
-    monkeypatch.setattr(server, "servers", [Listening(*listens)])
+    monkeypatch.setattr(proxy_server, "servers", [Listening(*listens)])
     made = Server(address=place, transport_protocol=protocol)
     data = ServerConnectionHookData(server=made, client=tflow.tclient_conn())
     assert leads_back(data) is leads
 
 
 def test_where_a_server_listens_is_asked_once_it_does(
-    server: Proxyserver, monkeypatch: pytest.MonkeyPatch
+    proxy_server: Proxyserver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listening = Listening(("127.0.0.1", 8080))
     listening.is_running = False
-    monkeypatch.setattr(server, "servers", [listening])
+    monkeypatch.setattr(proxy_server, "servers", [listening])
     made = Server(address=("127.0.0.1", 8080))
     data = ServerConnectionHookData(server=made, client=tflow.tclient_conn())
     assert not leads_back(data)

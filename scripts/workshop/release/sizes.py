@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 47_375, "scripts": 7_987, "tests": 53_903}
+BUDGETS = {"addon": 46_286, "scripts": 7_493, "tests": 51_999}
 """Code lines: without blanks, comments and docstrings."""
-MODULES = 575
+MODULES = 423
 """Modules of the addon."""
 _NO_CODE = {
     tokenize.COMMENT,

@@ -1,4 +1,3 @@
-import asyncio
 import time
 from collections.abc import Iterator
 from email.utils import formatdate
@@ -9,7 +8,7 @@ import pytest
 from mitmproxy import http
 
 from exchange.source.second_answers import JSON, play
-from llm_normalize.exchange.source import busy_provider, retry
+from llm_normalize.exchange.source import busy_provider
 from llm_normalize.exchange.source.busy_provider import _wait
 from llm_normalize.mitm.second_request import Reply
 from llm_normalize.routing.pace import retry_after
@@ -25,20 +24,6 @@ def proxy(tmp_path: Path) -> Iterator[Proxy]:
     with Proxy(tmp_path) as made:
         made.set(normalize_retry=20)
         yield made
-
-
-@pytest.fixture
-def replies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What further requests are answered."""
-    made: list[Any] = []
-
-    async def send_retry(*_: object, live: bool, **_more: object) -> Any:
-        assert not live
-        await asyncio.sleep(0)
-        return made.pop(0)
-
-    monkeypatch.setattr(retry, "send_retry", send_retry)
-    return made
 
 
 def busy(body: bytes = BUSY, status: int = 429, **headers: str) -> http.HTTPFlow:

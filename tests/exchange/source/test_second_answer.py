@@ -11,7 +11,7 @@ from mitmproxy import http
 
 from exchange.source.second_answers import JSON
 from llm_normalize.exchange.delivery import answer_streams
-from llm_normalize.exchange.source import pending_result, retry
+from llm_normalize.exchange.source import pending_result
 from llm_normalize.mitm.second_request import Reply
 from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.wire.json_text import dumps
@@ -60,20 +60,6 @@ class FirstAnswer:
     async def receive(self, parts: AsyncIterable[bytes]) -> None:
         async for part in parts:
             self.received += part
-
-
-@pytest.fixture
-def replies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    made: list[Any] = []
-
-    async def send_retry(*_: object, live: bool, **_more: object) -> Any:
-        assert live
-        await asyncio.sleep(0)
-        reply = made.pop(0)
-        return reply() if callable(reply) else reply
-
-    monkeypatch.setattr(retry, "send_retry", send_retry)
-    return made
 
 
 def first(monkeypatch: pytest.MonkeyPatch, body: bytes | None = SEED) -> FirstAnswer:

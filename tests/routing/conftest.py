@@ -1,0 +1,3 @@
+from proxies import proxy_server
+
+__all__ = ["proxy_server"]
