@@ -3,7 +3,7 @@ from mitmproxy import http
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import tflow
 
-from llm_normalize.routing.key_headers import strip_for_key, without_credentials
+from llm_normalize.routing.key_on_request import strip_for_key, without_credentials
 
 
 def stripped(**headers: str) -> http.HTTPFlow:

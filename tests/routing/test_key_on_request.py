@@ -7,7 +7,7 @@ import pytest
 from mitmproxy import http
 from mitmproxy.io import FlowReader, FlowWriter
 
-from llm_normalize.routing.key_headers import GuardedKey
+from llm_normalize.routing.key_on_request import GuardedKey
 from llm_normalize.routing.keys import Secret
 from proxies import Proxy, chat_flow, connected, messages, response_of
 

@@ -31,7 +31,7 @@ from ..routing.gate import (
 )
 from ..routing.hosts import Hosts
 from ..routing.key_echo import LogFilter
-from ..routing.key_headers import GuardedKey, without_credentials
+from ..routing.key_on_request import GuardedKey, without_credentials
 from ..routing.keys import Keys, Secret
 from ..routing.model_names import MAPPED, Models, model_in
 from ..routing.own_address import is_address, is_here

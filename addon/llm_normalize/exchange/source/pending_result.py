@@ -22,7 +22,7 @@ from ...mitm.second_request import (
     send,
 )
 from ...repair.outcome import EventRecord
-from ...routing.key_headers import name_server
+from ...routing.key_on_request import name_server
 from ...wire.json_text import dumps
 from ..delivery.stream_or_buffer import PENDING, RESULT_ID
 from ..state.running_answer import RunningAnswer

@@ -25,7 +25,7 @@ from ...request.refusals.missing_path import REFUSED, STATUSES, is_path_missing
 from ...request.refusals.refusal_parser import LARGE
 from ...routing.gate import is_asked
 from ...routing.hosts import BY_TEMPLATE, CHAT_ONLY, Hosts
-from ...routing.key_headers import without_credentials
+from ...routing.key_on_request import without_credentials
 from ...routing.model_names import model_in
 from ...text.printable import brief
 from ...wire.content_encoding import beginning

@@ -3,7 +3,7 @@
 It is made when the request's headers arrive, and closed once: in `response`, in `error`,
 at a reload, or when mitmproxy ends. `open_exchanges` finds the exchange of a flow. State
 of a flow is elsewhere only where mitmproxy has no hook for it: a request has its key
-(`routing.key_headers`) and the `Host` that its client sent (`mitm.reverse_proxy`);
+(`routing.key_on_request`) and the `Host` that its client sent (`mitm.reverse_proxy`);
 and `message_body` remembers by its message what is wrong with a body.
 """
 
@@ -16,7 +16,7 @@ from ...protocols import Endpoint
 from ...records.statistics import Stats
 from ...request.adaptation import CHAT, TRANSLATED
 from ...routing.gate import is_asked
-from ...routing.key_headers import GuardedKey
+from ...routing.key_on_request import GuardedKey
 from ...routing.pace import Slot
 from ...routing.routes import Routed
 from ..request.adapted_request import Adapted, client_of
