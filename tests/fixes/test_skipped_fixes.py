@@ -106,7 +106,6 @@ BESIDE = [
 ]
 
 
-@pytest.mark.unmeasured
 @each_case([*CHANGING, *BESIDE])
 def test_quirk_of_a_skipped_fix_stays(fix: type[Fix], example: Example) -> None:
     assert keeps_quirk(fix, example, {fix.name, *fix.also_covered_by})
