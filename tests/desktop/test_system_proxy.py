@@ -371,6 +371,3 @@ def test_kde_keeps_what_was_written_meanwhile(kde: Session) -> None:
     for line in KIOSLAVERC.decode().splitlines()[1:]:
         assert line in text
     assert "127.0.0.1" not in text
-
-
-# Without a desktop

@@ -14,7 +14,6 @@ from mitmproxy.certs import CertStore
 from desktop_units.machines import Recorded
 from desktop_units.stores import write_ca
 from llm_normalize.check import ca as check_ca
-from llm_normalize.check import ca as check_nss
 from llm_normalize.check import finding as check_finding
 from llm_normalize.check import other_hosts as check_opaque
 from llm_normalize.check import own_proxy as check_proxy
@@ -758,17 +757,17 @@ def test_a_database_is_reported_as_trust_reports_it(
     machine = Recorded("linux", environ, home, programs=("certutil",), answers=answers)
     (store,) = trust_status.browsers(machine, authority.certificate, own)
     assert store.state().state == state
-    finding = check_nss.judge_browsers(machine, authority, must=True)
+    finding = check_ca.judge_browsers(machine, authority, must=True)
     assert finding.mark is (Mark.OK if holds == "this" else Mark.FAIL)
     assert saw in finding.saw
     shown = place if holds == "broken" else "~/.local/share/pki/nssdb"
     assert finding.saw.startswith(f"{shown}: ") == (holds != "this")
-    without = check_nss.judge_browsers(
+    without = check_ca.judge_browsers(
         replace(machine, programs=()), authority, must=True
     )
     assert without.mark is Mark.SKIP
     assert "apt-get install libnss3-tools" in without.repair
-    windows = check_nss.judge_browsers(
+    windows = check_ca.judge_browsers(
         replace(machine, system="windows"), authority, must=True
     )
     assert windows.mark is Mark.SKIP

@@ -709,6 +709,3 @@ def test_known_providers_are_those_of_the_addon() -> None:
         host = Provider(url, "", 1).host
         here = is_loopback(host.partition(":")[0])
         assert here or name == "openai" or hosts.include(host, 443), name
-
-
-# -- what is printed -------------------------------------------------------------------

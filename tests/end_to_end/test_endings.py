@@ -64,9 +64,6 @@ def is_recorded(proxy: Mitmdump, script: Script, end: str = "complete") -> None:
     assert [each["end"] for each in flows] == [end]
 
 
-# -- what waits for the next event, however long that takes ----------------------------
-
-
 # -- a finish is an end ----------------------------------------------------------------
 
 

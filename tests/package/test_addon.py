@@ -282,6 +282,10 @@ def test_only_a_listed_host_is_opened_by_its_name_or_else_its_address(
     assert hello(proxy, sni, address) is closed
 
 
+def test_in_reverse_mode_the_upstream_is_ours(proxy: Proxy) -> None:
+    assert not hello(proxy, "x", ("x", 443), "reverse:https://other.test")
+
+
 # -- requests and answers ----------------------------------------------------------
 
 
@@ -419,6 +423,7 @@ def test_what_is_loaded_at_the_start_is_frozen_and_at_a_reload_nothing(
     finally:
         proxy.addon.done()
     assert gc.get_freeze_count() == 0
+    assert proxy.addon._pauses._collected not in gc.callbacks
     addons = proxy.context.master.addons
     monkeypatch.setattr(addons.get("proxyserver"), "is_running", True)
     addons.remove(proxy.addon)

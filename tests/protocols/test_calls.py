@@ -11,15 +11,14 @@ from llm_normalize.repair.engine.native_stream import NativeStream
 def test_id_is_none_that_a_client_takes_for_a_known_one() -> None:
     ids = CallIds(["a"])
     given = ["a", "a_1", "b", "b", "b_1", None, None]
-    assert [*map(ids.take, given)] == [
-        *("a-2", "a_1-2", "b", "b-2", "b_1-2", "call_0", "call_0-2"),
-    ]
+    due = ["a-2", "a_1-2", "b", "b-2", "b_1-2", "call_0", "call_0-2"]
+    assert [*map(ids.take, given)] == due
 
 
 def test_id_of_a_native_call_is_none_either() -> None:
-    reader = MessagesReader(NativeAsked("exchange", "m", calls=["a"]))
+    reader = MessagesReader(NativeAsked("exchange", "m", calls=["toolu-base64-YQ"]))
     stream = NativeStream(reader, lambda _: None, "stream")
-    calls = [m.start(), m.block("tool_use", id="a_1"), m.block("tool_use", id="b")]
-    sent = b"".join(stream.feed(wire(calls)))
-    assert b'"a_1-2"' in sent
+    calls = [m.block("tool_use", id=each) for each in ("toolu-base64-YQ", "b")]
+    sent = b"".join(stream.feed(wire([m.start(), *calls])))
+    assert b'"a-2"' in sent
     assert b'"b"' not in sent  # it waits for the end of the first

@@ -259,7 +259,7 @@ def test_statistics_are_bounded_whatever_is_asked_for() -> None:
     assert kept < 1024 * 1024
 
 
-RUNS = re.compile(r"(?<![\w.])(eval|exec|compile|__import__)\(|\b(system|[pP]open)\(")
+RUNS = re.compile(r"\b(eval|__import__|system|[pP]open)\(|(?<![\w.])(exec|compile)\(")
 RUN = {"ctypes", "marshal", "pickle", "runpy", "shelve", "subprocess"}
 
 

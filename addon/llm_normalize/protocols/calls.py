@@ -121,7 +121,10 @@ class CallIds:
         return cls(call["id"] for made in calls for call in made)
 
     def take(self, given: Json) -> str:
-        """Return the id for a call that its provider names *given*: the same, if it is unique."""
+        """Return the id for a call that its provider names *given*: the same, if it is unique.
+
+        Of an answer with very many letters of ids, further ones are not compared.
+        """
         wanted = as_string(given) or self._unnamed
         name, number = wanted, self._numbers.get(wanted, 1)
         while {name, _COUNTED.sub("", name)} & self._known:

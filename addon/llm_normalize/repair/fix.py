@@ -98,11 +98,9 @@ class Example:
         return cls(name, [before], [after], asked=unstreamed, kind="body")
 
     @classmethod
-    def of_delta(
-        cls, name: str, before: Chunk, after: Chunk, *, asked: Asked = STREAM
-    ) -> Self:
+    def of_delta(cls, name: str, before: Chunk, after: Chunk) -> Self:
         """Return an example of a delta."""
-        return cls.of_event(name, chunk(before), chunk(after), asked=asked)
+        return cls.of_event(name, chunk(before), chunk(after))
 
     @classmethod
     def of_message(cls, name: str, before: Chunk, after: Chunk) -> Self:

@@ -384,7 +384,7 @@ def _check_done(case: Case, out: bytes, say: Say) -> None:
     found = meaning.choices.values()
     ended = any(choice.finish_reason for choice in found)
     # A body is whole by being there.
-    ended = ended or bool(_BODY.search(data))
+    ended = ended or bool(_BODY.search(data)) or not meaning.streamed
     is_unclear = None in events or any(choice.as_object for choice in found)
     ended = ended or (is_unclear and bool(_FINISHES.search(data)))
     earned = ended and not meaning.errors and not re.search(_DONE_SENT, data)

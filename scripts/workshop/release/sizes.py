@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 46_286, "scripts": 7_493, "tests": 51_998}
+BUDGETS = {"addon": 46_284, "scripts": 7_493, "tests": 52_000}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 423
 """Modules of the addon."""

@@ -123,7 +123,7 @@ class BlockReader(NativeReader):
         return given
 
     def _with_call_id(self, given: JsonObject) -> JsonObject:
-        call_id = plain(self._calls.take(given.get("id")))
+        call_id = plain(self._calls.take(original(as_string(given.get("id")))))
         if call_id == given.get("id") or not self._does("tool-id-foreign"):
             return given
         return {**given, "id": call_id}
