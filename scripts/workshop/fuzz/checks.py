@@ -383,8 +383,8 @@ def _check_done(case: Case, out: bytes, say: Say) -> None:
     meaning = conformance.meaning_of_stream(data)
     found = meaning.choices.values()
     ended = any(choice.finish_reason for choice in found)
-    # A body is whole by being there.
-    ended = ended or bool(_BODY.search(data)) or not meaning.streamed
+    # A body is whole by being there, in Workers AI's own form, too.
+    ended = ended or bool(_BODY.search(data))
     is_unclear = None in events or any(choice.as_object for choice in found)
     ended = ended or (is_unclear and bool(_FINISHES.search(data)))
     earned = ended and not meaning.errors and not re.search(_DONE_SENT, data)
@@ -395,7 +395,7 @@ def _check_done(case: Case, out: bytes, say: Say) -> None:
 
 
 _LINE_ENDS = re.compile(rb"[\r\n]+(?:data: ?)*")
-_BODY = re.compile(rb'"object"\s*:\s*"chat\.completion"')
+_BODY = re.compile(rb'"object"\s*:\s*"chat\.completion"|"success"\s*:\s*true')
 _FINISHES = re.compile(rb'"finish_reason"\s*:\s*(?=["\[{])')
 
 
