@@ -6,7 +6,7 @@ import pytest
 
 import environments
 from clients.matrix import CLIENTS, Matrix
-from clients.programs import tested
+from clients.programs import wanted_in
 from clients.servers import Provider, Proxy
 
 
@@ -43,7 +43,7 @@ def matrix(
 ) -> Iterator[Matrix]:
     made = Matrix(provider.url, proxy.url)
     # All that will be wanted, at once: what is first to be tested waits no longer.
-    wanted = tested(request.session)
+    wanted = wanted_in(request.session)
     made.start(client for client in CLIENTS if client in wanted)
     yield made
     made.programs.close()

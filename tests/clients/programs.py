@@ -184,7 +184,7 @@ class Programs[T]:
         self._pool.shutdown(cancel_futures=True)
 
 
-def tested(session: pytest.Session) -> set[object]:
+def wanted_in(session: pytest.Session) -> set[object]:
     """Return the clients of the tests that are going to run."""
     specs = [getattr(item, "callspec", None) for item in session.items]
     return {spec.params.get("client") for spec in specs if spec is not None}

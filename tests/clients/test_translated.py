@@ -22,7 +22,7 @@ from clients.chat_only import (
 )
 from clients.families.shapes import ARGUMENTS, NAME, TEXT, THOUGHT, USAGE, Json
 from clients.missing_environment import needed
-from clients.programs import Programs, Runner, runners, tested
+from clients.programs import Programs, Runner, runners, wanted_in
 from clients.servers import Proxy
 from environments import EnvironmentLackingError
 from scripted import Provider
@@ -166,7 +166,7 @@ def runs(
     folder = tmp_path_factory.mktemp("mitmproxy")
     with Proxy(chat_only.url, folder) as proxy:
         made = Runs(proxy)
-        wanted = tested(request.session)
+        wanted = wanted_in(request.session)
         # The slowest first.
         slowest = [each for each in [*PROGRAMS, *CLIENTS] if each in wanted]
         made.programs.start(CLIENTS[each] for each in slowest)
