@@ -12,7 +12,6 @@ from desktop.outside import NIM, UNLISTED, Hosts
 from desktop.session import ROOT, Session, session
 from desktop.test_client_chromium import HTML, assert_it_streams, opened
 from ports import free_port
-from support import PATIENCE
 
 
 @pytest.fixture
@@ -64,7 +63,7 @@ def test_a_desktop_is_led_here_and_back(gnome: Session, hosts: Hosts) -> None:
             page.goto(f"https://{UNLISTED}{other.path}")
 
     run = [sys.executable, str(ROOT / "scripts" / "run.py")]
-    checked = gnome.machine.run([*run, "--check", "-p", str(port)], timeout=PATIENCE)
+    checked = gnome.machine.run([*run, "--check", "-p", str(port)], timeout=60)
     failed = [
         line[5:18] for line in checked.out.splitlines() if line.startswith("FAIL")
     ]
