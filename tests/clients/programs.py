@@ -156,7 +156,7 @@ class Programs[T]:
     """Runs client programs, some at once and each of them once.
 
     Args:
-        run: Makes what is kept of a program.
+        run: Runs a program, and returns its result.
     """
 
     def __init__(self, run: Callable[[Runner], T]) -> None:
@@ -171,7 +171,7 @@ class Programs[T]:
                 self._runs[runner.name] = self._pool.submit(self._run, runner)
 
     def result(self, runner: Runner) -> T:
-        """Return what is kept of a program.
+        """Return the result of a program, which is run once.
 
         Raises:
             EnvironmentLackingError: It has no environment.

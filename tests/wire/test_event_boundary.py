@@ -132,6 +132,7 @@ CASES: dict[str, list[Found]] = {
     "data that says nothing first": [open_lines(b"data: null\n"), *SINGLE],
     "a comment as data first": [open_lines(b"data: : ping\n"), lines(LINE + b"\n")],
     "half a line amid others": [*SINGLE, open_lines(b'data: {"a":"b\n' * 2), *SINGLE],
+    "half a doubled one": [*SINGLE, open_lines(b'data: data: {"a":"b\n' * 2), *SINGLE],
     "half a line first": [open_lines(b'data: {"a":"b\n' + LINE + NEXT)],
     "glued values": [open_lines(LINE[:-1] + NEXT)] * 2,
     "data doubled": [open_lines(b"data: " + LINE)] * 2,

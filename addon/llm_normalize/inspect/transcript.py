@@ -120,8 +120,8 @@ class NativeContents:
         # A message tells its prompt at the start, and the rest at the end.
         self.usage = {**as_object(self.usage), **as_object(answer.get("usage"))} or None
         error = answer.get("error")
-        told = [as_object(each).get("message") for each in self.errors]
-        if error and as_object(error).get("message", 0) not in told:
+        reported = [as_object(each).get("message") for each in self.errors]
+        if error and as_object(error).get("message", 0) not in reported:
             self.errors.append(error)
 
 

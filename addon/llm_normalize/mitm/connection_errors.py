@@ -1,4 +1,4 @@
-"""Why a flow ended before its time: who ended it, what a client is told, and how to end one."""
+"""Why a flow ended before its time: who ended it, what its client gets, and how to end one."""
 
 import errno
 import logging
