@@ -23,11 +23,13 @@ STOP = 5.0
 AGAIN = 1.0
 """Seconds after which a process is asked once more to end."""
 _LINES = 200
+_FIRST_LINES = 50
+"""Of these, the first ones that it printed: what went wrong often stands there."""
 INTERRUPTED = 130
 
 
 class ChildError(_uv.SetupError):
-    """What went wrong, as one sentence; `lines` are the last that a child printed."""
+    """What went wrong, as one sentence; `lines` are what a child printed."""
 
 
 class Child:
@@ -42,7 +44,7 @@ class Child:
         more: More arguments of `Popen`.
 
     Attributes:
-        lines: The last lines that it printed.
+        lines: The first and the last lines that it printed.
         patience: Seconds that it may take to end.
         process: The process, once it was started.
     """
@@ -60,7 +62,7 @@ class Child:
         **more: Any,
     ) -> None:
         self.name = name
-        self.lines: collections.deque[str] = collections.deque(maxlen=_LINES)
+        self.lines: collections.deque[str] = collections.deque()
         self.command = command
         self._folder = folder
         self._env = env
@@ -193,6 +195,8 @@ class Child:
                     log.flush()
                 self.hear(line)
                 with self._changed:
+                    if len(self.lines) == _LINES:
+                        del self.lines[_FIRST_LINES]
                     self.lines.append(line)
                     self._changed.notify_all()
         with self._changed:

@@ -54,6 +54,14 @@ def test_it_serves_until_it_is_ended_and_leaves_nothing_running(
     assert len(logs) == 2
 
 
+def test_first_and_last_lines_of_a_child_that_says_much_are_stored() -> None:
+    with Child(
+        "much", [sys.executable, "-c", "print(*range(999), sep='\\n')"]
+    ) as child:
+        child.find(re.compile("^998$"))
+        assert [child.lines[0], child.lines[-1], len(child.lines)] == ["0", "998", 200]
+
+
 def test_port_that_is_taken_gets_a_sentence(tmp_path: Path) -> None:
     with support.Provider() as provider:
         given = ("--upstream", "http://127.0.0.1:9", "--instances", "1")

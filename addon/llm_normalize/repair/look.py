@@ -25,7 +25,6 @@ from ..chat.chunks.openai_fields import (
     USAGE,
 )
 from ..chat.errors.chunk_errors import may_fail
-from ..chat.state.repeated_arguments import begins_object
 from ..chat.state.sent_call import SentCall
 from ..chat.state.stream_state import MAX_TRACKED, SHARED, Asked, ChoiceSeen, Seen
 from ..wire.json_text import Json
@@ -386,12 +385,10 @@ def _is_more(delta: Chunk, opened: SentCall, plain: int) -> bool:
     index, inner = fragment["index"], fragment["function"]
     if index.__class__ is not int or index != plain or not isinstance(inner, dict):
         return False
-    if not (opened.name and opened.length) or opened.is_complete:
-        return False
     text = inner.get("arguments")
     if inner.keys() != {"arguments"} or not isinstance(text, str) or not text:
         return False
-    return not (begins_object(text) or ("{" in text and "}" in text))
+    return opened.goes_on(text)
 
 
 def _in_calls(delta: Chunk) -> int:

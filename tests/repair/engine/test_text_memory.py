@@ -205,21 +205,8 @@ FILTERED = chunk(None, prompt_filter_results=[{"prompt_index": 0}])
 """A chunk without choices, whose field the next one brings."""
 SAID = st.sampled_from(
     [
-        *(
-            "a",
-            " b",
-            '"',
-            "\\",
-            "\n",
-            "é",
-            "\u2028",
-            "\ud83d",
-            "😀",
-            "null",
-            " ",
-            "{[",
-            "-0",
-        ),
+        *("a", " b", '"', "\\", "\n", "é", "\u2028", "\ud83d", "😀"),
+        *("null", " ", "{[", "-0", "}", '{"a":"', '"}'),
         *("growing", "growing and", "growing and growing", "growing and growing on"),
         *("", "\x7f", "/", "input", "content", '","reasoning":"'),
     ]
@@ -274,8 +261,13 @@ def settled_streams(draw: st.DrawFn) -> list[bytes]:
             errors="backslashreplace"
         )
         if draw(st.booleans()):
-            raw = raw.replace(b'"content": "', b'"content": ' + word[:-1], 1)
-            raw = raw.replace(b'"content":"', b'"content":' + word[:-1], 1)
+            for key in (
+                b'"content":',
+                b'"content": ',
+                b'"arguments":',
+                b'"arguments": ',
+            ):
+                raw = raw.replace(key + b'"', key + word[:-1], 1)
         if draw(st.booleans()):
             figures = b'"completion_tokens":%d' % draw(
                 st.sampled_from([0, 1, 7, 3, 12])
@@ -283,15 +275,8 @@ def settled_streams(draw: st.DrawFn) -> list[bytes]:
             raw = re.sub(rb'"completion_tokens": ?\d', figures, raw)
         events.append(encode(raw))
         if draw(st.integers(0, 9)) == 0:
-            odd = [
-                b": ping\n\n",
-                b"\n",
-                b"data: \xff\n\n",
-                b"data:{}\n\n",
-                DONE,
-                b"\r\n",
-                b"data: {}\r\n\r\n",
-            ]
+            odd = [b": ping\n\n", b"\n", b"data: \xff\n\n", b"data:{}\n\n", DONE]
+            odd += [b"\r\n", b"data: {}\r\n\r\n"]
             events.append(draw(st.sampled_from(odd)))
     return events
 
@@ -525,6 +510,17 @@ def test_settled_stream_is_translated_unread(protocol: ClientProtocol) -> None:
 
 
 # -- what is learned, and when it holds ------------------------------------------------
+
+
+@pytest.mark.parametrize("more", [{}, {"id": "", "type": None}])
+def test_arguments_are_left_unread_until_they_are_whole(more: Chunk) -> None:
+    said = ('{"a', '": "b', " c", ' d"', " ", "}", '{"a": "b c d" }')
+    calls = [head(0, ""), *({**rest(0, each), **more} for each in said), head(1, "{}")]
+    events = [wire([each]) for each in (HEAD, *map(calling, calls))]
+    assert_same(events)
+    play = Play()
+    play.feed(*events)
+    assert play.fitted == 4
 
 
 def test_text_that_two_fixes_read_counts_once() -> None:

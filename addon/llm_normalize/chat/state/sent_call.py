@@ -176,6 +176,18 @@ class SentCall:
         known = own is not None and may_go_on(own) and not is_blank(own)
         return known and begins_object(arguments) and may_go_on(arguments)
 
+    def goes_on(self, arguments: str) -> bool:
+        """Tell whether *arguments* are more of an object, and no other may begin in them."""
+        if not (self.name and self.length) or self.is_complete:
+            return False
+        return not (begins_object(arguments) or ("{" in arguments and "}" in arguments))
+
+    def takes(self, arguments: str) -> bool:
+        """Record *arguments* if they are more of an object; tell whether they are."""
+        if is_more := self.goes_on(arguments):
+            self.add(arguments)
+        return is_more
+
     def add(self, arguments: Json) -> None:
         """Record *arguments* that were sent."""
         if isinstance(arguments, str) and arguments:

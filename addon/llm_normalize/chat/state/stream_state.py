@@ -25,7 +25,7 @@ from ..chunks.growing_text import NO_GROWTH, Growth
 from ..errors.chunk_errors import errors_in
 from .declared_tools import NONE, Tools
 from .said_answer import SaidAnswer
-from .sent_call import SentCalls
+from .sent_call import SentCall, SentCalls
 
 _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
 SHARED = {"id": str, "created": int, "model": str}
@@ -305,12 +305,16 @@ class Seen:
         if not choice.get("index"):
             self.said.note(choice["delta"])
 
-    def note_arguments(self, chunk: Chunk) -> None:
-        """Record a chunk, as it is sent, which has nothing but more arguments of a call."""
+    def opened_in(self, chunk: Chunk) -> SentCall:
+        """The call of which *chunk* has nothing but more arguments."""
         (choice,) = chunk["choices"]
         (call,) = choice["delta"]["tool_calls"]
-        opened = self.choices[choice["index"]].calls[call["index"]]
-        opened.add(call["function"]["arguments"])
+        return self.choices[choice["index"]].calls[call["index"]]
+
+    def note_arguments(self, chunk: Chunk) -> None:
+        """Record a chunk, as it is sent, which has nothing but more arguments of a call."""
+        (call,) = chunk["choices"][0]["delta"]["tool_calls"]
+        self.opened_in(chunk).add(call["function"]["arguments"])
 
     def _note_envelope(self, chunk: Chunk) -> None:
         for key, kind in SHARED.items():

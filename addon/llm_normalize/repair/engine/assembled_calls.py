@@ -68,6 +68,8 @@ QUIRKS = (
 )  # fmt: skip
 """The names of the fixes that it stands for, in the order in which they act."""
 
+HOLDING = frozenset(QUIRKS) - {_HEAD}
+"""Those that may put into an event what they held."""
 
 _SEVERAL = {_WRONG, _PARTS}
 """Those that may find several fragments of one call in a chunk, each to be sent alone."""

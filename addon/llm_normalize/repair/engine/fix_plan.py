@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from ..fix import Fix, HoldingFix
 from ..look import Finding
-from .assembled_calls import QUIRKS, AssembledCalls
+from .assembled_calls import HOLDING, QUIRKS, AssembledCalls
 
 type _Kinds = list[type[Fix]]
 
@@ -36,7 +36,7 @@ class FixPlan:
         self.bodies = those("body")
         self.errors = those("error")
         self.holding = [x for x in self.edits if issubclass(x, HoldingFix)]
-        self.of_held_data = frozenset(each.name for each in self.holding) | {*QUIRKS}
+        self.of_held_data = frozenset(each.name for each in self.holding) | HOLDING
         """The names of the fixes that may put into an event what they held."""
         self.flushing = [x for x in self.holding if x.flush is not HoldingFix.flush]
         # Streams differ little in what is found; a hostile one forgets what others found.

@@ -10,7 +10,9 @@ from functools import partial
 
 from ...chat.chunks.chunk import Tokens
 from ...chat.state.said_answer import GrowingText, SaidAnswer
+from ...chat.state.sent_call import SentCall
 from ...chat.state.stream_state import Asked, Seen
+from ...wire.json_text import loads
 from ...wire.sse import Event
 from ..fix import Fix
 from ..outcome import EventRecord
@@ -19,7 +21,7 @@ from .event_stream import COMMENT, OVER, Count, EventStream
 from .fix_chain import Chain
 from .fix_plan import FixPlan, plan_of
 from .output import Output
-from .text_memory import TextMemory
+from .text_memory import ARGUMENTS, TextMemory
 
 logger = logging.getLogger(__name__)
 
@@ -51,8 +53,9 @@ class Pipeline(EventStream):
         verbatim = "line-end-cr" not in plan.names
         output = make_output(on_record, label, verbatim=verbatim)
         super().__init__(label, output, count, drops_comments=COMMENT in plan.names)
-        # It grows with the texts of events that are known.
+        # These grow with the texts of events that are known.
         self._growing: GrowingText | None = None
+        self._opened: SentCall | None = None
         self._chain = chain = Chain(plan, asked, self.seen, label)
         self.event_repair = EventRepair(asked, chain, self.seen, self.parser, output)
         """Parses and repairs events."""
@@ -62,6 +65,8 @@ class Pipeline(EventStream):
     def _is_unread(self, text: bytes) -> bool:
         if self._chain.readers and self._chain.reads(text):
             return False
+        if self._opened is not None:
+            return self._opened.takes(str(loads(b'"%b"' % text)))
         if self._growing is not None:
             self._growing.add(text)
         return True
@@ -193,6 +198,8 @@ class Pipeline(EventStream):
                 self._memory.learn(record, text.chunk)
                 index, keys = text.chunk["choices"][0]["index"], self._memory.keys
                 if self._chain.watch(index, keys):
+                    calls = ARGUMENTS in keys
+                    self._opened = self.seen.opened_in(text.chunk) if calls else None
                     self._growing = self.seen.said.growing(() if index else keys)
                     self._rests = True
                     return

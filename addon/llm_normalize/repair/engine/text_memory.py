@@ -1,6 +1,6 @@
 """The one memory of a stream: what is around the text of an event, as received and as sent.
 
-Most events of a stream differ in the text of one choice alone. One that was parsed and
+Most events of a stream differ in the text of one choice alone, or in arguments of a call. One that was parsed and
 sent at once, alone and while nothing waits, shows what is around it; an event like it, with a text
 that no fix has to read, is sent without being parsed. Any other event is parsed, and ends
 the memory.
@@ -20,9 +20,10 @@ from ..outcome import EventRecord
 from .payload import FEW
 
 _ONCE = 2  # parts around one place
-_KEYS = ("content", *REASONING)
+ARGUMENTS = "arguments"
+_KEYS = ("content", *REASONING, ARGUMENTS)
 _values = re.compile(
-    rb'"(?:content|reasoning|reasoning_content|reasoning_text|summary|text)" *+: *+'
+    rb'"(?:arguments|content|reasoning|reasoning_content|reasoning_text|summary|text)" *+: *+'
     rb'(?!""|null|\[\]|\[\{)'
 ).finditer
 """Finds where the values begin of keys that have a text: not empty, nor a list of parts."""
@@ -120,7 +121,7 @@ class TextMemory:
         self.known: Around | None = None
         """What is around the text of the last event; None if it was more than a text."""
         self.keys: tuple[str, ...] = ()
-        """The keys of that text in the delta."""
+        """The keys of that text in the delta, or in the function that is called."""
         self._numbered: tuple[_Numbered, _Numbered] | None = None
 
     def forget(self) -> None:
@@ -175,8 +176,8 @@ def _around(record: EventRecord, chunk: Chunk) -> tuple[Around, tuple[str, ...]]
     if len(raw) > FEW or len(record.after) != 1 or not raw.endswith(b"\n\n"):
         return None
     delta = chunk["choices"][0]["delta"]
-    if delta.get("tool_calls"):
-        return None
+    if called := delta.get("tool_calls"):
+        delta = called[0]["function"]  # which goes on with its arguments alone
     keys = tuple([key for key in _KEYS if delta.get(key)])
     words = delta[keys[0]] if keys else None
     if not isinstance(words, str):
