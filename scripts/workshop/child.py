@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Any, Self
 
 import _bootstrap
@@ -271,7 +270,7 @@ def guarded(work: Callable[[], int], *known: type[Exception]) -> int:
     expected: tuple[type[Exception], ...] = (ChildError, *known)
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
-            signal.signal(getattr(signal, name), _end)
+            signal.signal(getattr(signal, name), lambda at, _: sys.exit(128 + at))
     # A shell starts what runs in its background with Ctrl-C ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -290,7 +289,3 @@ def measured(work: Callable[[], int], *known: type[Exception]) -> int:
         _bootstrap.say("llm_normalize: this measures with /proc, which only Linux has")
         return 1
     return guarded(work, *known)
-
-
-def _end(number: int, _: FrameType | None) -> None:
-    sys.exit(128 + number)

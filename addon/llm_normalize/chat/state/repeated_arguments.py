@@ -258,8 +258,9 @@ def next_fragment(
     may_begin = call.is_quoted or sent.rstrip()[-1:] in (":", "[", ",")
     meant = decoded(text)
     rest = new_suffix(sent, meant)
-    if rest is None and _value(meant) == {} and is_object(sent):
-        rest = ""  # an empty object after a complete one adds nothing
+    more = _values(meant if rest is None else rest) if is_object(sent) else []
+    if more and not any(map(_value, more)):
+        rest = ""  # empty objects after a complete one add nothing
     if rest is None and may_begin and not waits:
         return text, ""
     goes_on = may_begin and may_go_on(sent + text)

@@ -175,25 +175,6 @@ class ChoiceSeen:
 class Seen:
     """What has been sent to the client so far, after all repairs."""
 
-    __slots__ = (
-        "blank",
-        "calls",
-        "choices",
-        "envelope",
-        "error",
-        "has_choices",
-        "hit",
-        "holes",
-        "is_cut",
-        "is_unsure",
-        "is_value",
-        "n",
-        "received",
-        "said",
-        "tokens",
-        "unnamed",
-    )
-
     def __init__(self) -> None:
         self.choices: dict[int, ChoiceSeen] = {}
         self.envelope: Chunk = {}

@@ -50,19 +50,6 @@ class Chain:
         label: Names the stream in log lines.
     """
 
-    __slots__ = (
-        "_asked",
-        "_asked_all",
-        "_due",
-        "_holding",
-        "_label",
-        "_made",
-        "_seen",
-        "_text",
-        "plan",
-        "readers",
-    )
-
     def __init__(
         self,
         fixes: Sequence[type[Fix]] | FixPlan,

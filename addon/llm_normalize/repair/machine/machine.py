@@ -103,12 +103,15 @@ class Machine:
     def chunk(self, outgoing: Outgoing) -> None:
         """Send a repaired chunk, hold it, or move its fields to another."""
         state, chunk = self.state, outgoing.chunk
-        if state.seen.holes and sending.is_lost(state, outgoing):
+        indexes = {index_of(choice) for choice in choices(chunk)}
+        if state.seen.holes and (
+            sending.is_lost(state, outgoing)
+            or sending.is_behind_lost(state, outgoing, indexes)
+        ):
             return
         state.last = chunk
         if state.opening is not None:
             sending.send_opening(state, chunk)
-        indexes = {index_of(choice) for choice in choices(chunk)}
         if state.done or state.seen.error:
             self._after_the_end(outgoing, indexes)
         elif indexes:
@@ -216,7 +219,9 @@ class Machine:
         if bare and (usage_of(chunk) or not indexes):
             # The calls precede usage and the rest.
             sending.close_choices(state, outgoing.record.n)
-        if state.asked.usage or not usage_of(chunk):
+        # Without its choices it may be an error, which it was not.
+        fails = is_error({**chunk, "choices": []})
+        if (state.asked.usage or not usage_of(chunk)) and not fails:
             finish.drop_finished(state, outgoing)
         elif (
             not indexes and usage.UNASKED in state.on and state.opened - state.finished

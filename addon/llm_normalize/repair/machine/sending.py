@@ -170,6 +170,18 @@ def is_lost(state: State, outgoing: Outgoing) -> bool:
     return True
 
 
+def is_behind_lost(state: State, outgoing: Outgoing, indexes: set[int]) -> bool:
+    """Send a held finish of other choices than *indexes*; tell whether *outgoing* goes.
+
+    It does if an error was sent in the place of that finish.
+    """
+    held = state.finish
+    if held is None or not indexes or indexes & finished_of(held.chunk):
+        return False
+    release_finish(state)
+    return is_lost(state, outgoing)
+
+
 def fail(state: State, outgoing: Outgoing, error: Chunk = _LOST_CALL) -> None:
     """Send *error* in place of *outgoing*, after what is not about it."""
     n = outgoing.record.n - 1
