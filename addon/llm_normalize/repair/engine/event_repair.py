@@ -90,7 +90,7 @@ class EventRepair:
             outcome = self._framed(record, each, raw)
             if outcome is Outcome.UNDERSTOOD:
                 continue
-            if len(framed) == 1:
+            if len(framed) == 1 and outcome is not Outcome.BAD_ENCODING:
                 # Not ours to reframe: the client's parser may know what it is.
                 record.fixes.clear()
                 # Amid a stream line ends part the events; at its end one is cut off.
