@@ -386,9 +386,10 @@ def _check_done(case: Case, out: bytes, say: Say) -> None:
     # A body is whole by being there, in Workers AI's own form, too.
     ended = ended or bool(_BODY.search(data))
     is_unclear = None in events or any(choice.as_object for choice in found)
-    ended = ended or (is_unclear and bool(_FINISHES.search(data)))
-    earned = ended and not meaning.errors and not re.search(_DONE_SENT, data)
-    if more > 1 or not case.ended or not earned:
+    # So it is where words beside a chunk in an envelope may be an error.
+    any_end = is_unclear and bool(_FINISHES.search(data))
+    earned = any_end or (ended and not meaning.errors)
+    if more > 1 or not (case.ended and earned) or re.search(_DONE_SENT, data):
         say("[DONE] made up", repr(out[-200:]))
     elif not _ENDED.search(out):
         say("[DONE] glued", repr(out[-200:]))
