@@ -227,6 +227,7 @@ def deltas_of(draw: st.DrawFn) -> Chunk:
                 chunk({"reasoning_content": word}),
                 chunk({"reasoning": word, "reasoning_details": [{"text": word}]}),
                 chunk({"reasoning": word, "content": draw(SAID)}),
+                chunk({"reasoning": word, "arguments": word}),
                 chunk({"content": word}, obfuscation=draw(SAID)),
                 chunk(None, choices=[{"index": 0, "text": word}]),
                 FILTERED,

@@ -258,8 +258,8 @@ def next_fragment(
     may_begin = call.is_quoted or sent.rstrip()[-1:] in (":", "[", ",")
     meant = decoded(text)
     rest = new_suffix(sent, meant)
-    more = _values(meant if rest is None else rest) if is_object(sent) else []
-    if more and not any(map(_value, more)):
+    more = _values((meant if rest is None else rest).strip())
+    if more and not any(map(_value, more)) and is_object(sent):
         rest = ""  # empty objects after a complete one add nothing
     if rest is None and may_begin and not waits:
         return text, ""

@@ -21,7 +21,7 @@ from .payload import FEW
 
 _ONCE = 2  # parts around one place
 ARGUMENTS = "arguments"
-_KEYS = ("content", *REASONING, ARGUMENTS)
+_KEYS = ("content", *REASONING)
 _values = re.compile(
     rb'"(?:arguments|content|reasoning|reasoning_content|reasoning_text|summary|text)" *+: *+'
     rb'(?!""|null|\[\]|\[\{)'
@@ -176,9 +176,9 @@ def _around(record: EventRecord, chunk: Chunk) -> tuple[Around, tuple[str, ...]]
     if len(raw) > FEW or len(record.after) != 1 or not raw.endswith(b"\n\n"):
         return None
     delta = chunk["choices"][0]["delta"]
-    if called := delta.get("tool_calls"):
-        delta = called[0]["function"]  # which goes on with its arguments alone
     keys = tuple([key for key in _KEYS if delta.get(key)])
+    if called := delta.get("tool_calls"):  # which go on with their arguments alone
+        delta, keys = called[0]["function"], (ARGUMENTS,)
     words = delta[keys[0]] if keys else None
     if not isinstance(words, str):
         return None

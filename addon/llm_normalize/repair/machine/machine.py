@@ -104,10 +104,7 @@ class Machine:
         """Send a repaired chunk, hold it, or move its fields to another."""
         state, chunk = self.state, outgoing.chunk
         indexes = {index_of(choice) for choice in choices(chunk)}
-        if state.seen.holes and (
-            sending.is_lost(state, outgoing)
-            or sending.is_behind_lost(state, outgoing, indexes)
-        ):
+        if state.seen.holes and sending.is_lost(state, outgoing):
             return
         state.last = chunk
         if state.opening is not None:
@@ -188,12 +185,16 @@ class Machine:
             return
         is_bare = bool(finished) and is_bare_finish(chunk, finished)
         held = state.finish
-        if held is not None and (
-            is_bare
-            or indexes.isdisjoint(finished_of(held.chunk))
-            or not finish.overtake(state, held, outgoing)
+        if (
+            held is not None
+            and (
+                is_bare
+                or indexes.isdisjoint(finished_of(held.chunk))
+                or not finish.overtake(state, held, outgoing)
+            )
+            and sending.finish_fails(state, outgoing)
         ):
-            sending.release_finish(state)
+            return
         if is_bare:
             sending.send_bare_finish(state, outgoing)
         elif finished:
@@ -219,10 +220,10 @@ class Machine:
         if bare and (usage_of(chunk) or not indexes):
             # The calls precede usage and the rest.
             sending.close_choices(state, outgoing.record.n)
-        # Without its choices it may be an error, which it was not.
-        fails = is_error({**chunk, "choices": []})
-        if (state.asked.usage or not usage_of(chunk)) and not fails:
-            finish.drop_finished(state, outgoing)
+        if state.asked.usage or not usage_of(chunk):
+            # Without its choices it may be an error, which it was not.
+            if not is_error({**chunk, "choices": []}):
+                finish.drop_finished(state, outgoing)
         elif (
             not indexes and usage.UNASKED in state.on and state.opened - state.finished
         ):

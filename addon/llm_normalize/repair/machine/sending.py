@@ -88,6 +88,12 @@ def release_finish(state: State) -> None:
         state.sender.drop(outgoing)
 
 
+def finish_fails(state: State, outgoing: Outgoing) -> bool:
+    """Send the held finish; tell whether an error was sent, and *outgoing* goes with it."""
+    release_finish(state)
+    return state.has_failed and is_lost(state, outgoing)
+
+
 def _send_finish(state: State, outgoing: Outgoing) -> None:
     """Send a finish, after what the calls of its choice still lack.
 
@@ -170,23 +176,12 @@ def is_lost(state: State, outgoing: Outgoing) -> bool:
     return True
 
 
-def is_behind_lost(state: State, outgoing: Outgoing, indexes: set[int]) -> bool:
-    """Send a held finish of other choices than *indexes*; tell whether *outgoing* goes.
-
-    It does if an error was sent in the place of that finish.
-    """
-    held = state.finish
-    if held is None or not indexes or indexes & finished_of(held.chunk):
-        return False
-    release_finish(state)
-    return is_lost(state, outgoing)
-
-
 def fail(state: State, outgoing: Outgoing, error: Chunk = _LOST_CALL) -> None:
     """Send *error* in place of *outgoing*, after what is not about it."""
     n = outgoing.record.n - 1
     if state.seen.error or _LOST not in state.on:
         return
+    state.finished -= finished_of(outgoing.chunk)  # it is not sent
     send_opening(state)
     if state.finish is not None:
         held, state.finish = state.finish, None
