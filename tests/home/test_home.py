@@ -271,7 +271,7 @@ def test_certificate_of_the_ca_and_never_its_key(proxy: Proxy, mitm_ca: Path) ->
     made = asked("/mitmproxy-ca-cert.pem")
     proxy.addon.requestheaders(made)
     assert (response_of(made).text or "").strip() == pem.strip()
-    assert "KEY" not in (response_of(made).text or "")
+    assert "PRIVATE KEY" not in (response_of(made).text or "")
     assert headers_of(made)["content-type"] == "application/x-x509-ca-cert"
     assert headers_of(made)["content-disposition"] == (
         'attachment; filename="mitmproxy-ca-cert.pem"'
