@@ -264,6 +264,12 @@ def test_text_and_usage_that_wait_are_sent_before_the_error() -> None:
     assert b'"total_tokens":' in read
 
 
+def test_another_choice_does_not_go_on_behind_the_error() -> None:
+    lost: Wire = [chunk({"content": "a"}), chunk({}, finish="tool_calls"), LOST]
+    out = repaired(wire([*lost, chunk({"content": "b"}, index=1)]))
+    assert (b"Bad gateway" in out, b'"b"' in out) == (True, False)
+
+
 def test_finish_that_waits_is_recorded_as_dropped() -> None:
     finish = chunk({}, finish="tool_calls")
     records: list[EventRecord] = []

@@ -101,7 +101,7 @@ class ToolCallArgumentsBlank(Fix):
 
 _HEAD, _TWICE = calling(head()), completion({"tool_calls": [head(0, '{"a":1}{"a":1}')]})
 _ANOTHER = [calling(rest(0, '{"a":1}')), calling(rest(0, '{"a":2}'))]
-_NO = chunk({})
+_GONE = chunk({})
 _OTHER = {
     "index": 1,
     "type": "function",
@@ -143,7 +143,7 @@ class ToolCallArgumentsRepeated(Fix):
             [_HEAD, calling(rest(0, '{"a"')), calling(rest(0, ":1}"))],
         ),
         Example(
-            "empty", [_HEAD, _REAL, calling(rest(0, "\n{}{}"))], [_HEAD, _REAL, _NO]
+            "empty", [_HEAD, _REAL, calling(rest(0, "\n{}{}"))], [_HEAD, _REAL, _GONE]
         ),
         Example.of_fragment("encoded", head(0, '"{}"'), head(0, "{}")),
         Example.of_body(

@@ -262,13 +262,9 @@ def settled_streams(draw: st.DrawFn) -> list[bytes]:
             errors="backslashreplace"
         )
         if draw(st.booleans()):
-            for key in (
-                b'"content":',
-                b'"content": ',
-                b'"arguments":',
-                b'"arguments": ',
-            ):
+            for key in (b'"content":', b'"arguments":'):
                 raw = raw.replace(key + b'"', key + word[:-1], 1)
+                raw = raw.replace(key + b' "', key + b" " + word[:-1], 1)
         if draw(st.booleans()):
             figures = b'"completion_tokens":%d' % draw(
                 st.sampled_from([0, 1, 7, 3, 12])

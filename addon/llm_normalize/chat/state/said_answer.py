@@ -102,7 +102,7 @@ class SaidAnswer:
         """The text that grows with these *keys* of a delta, if it is stored."""
         if TEXT in keys:
             return self._text if self._reasoning.size else None
-        return self._reasoning if any(each in REASONING for each in keys) else None
+        return self._reasoning if keys else None
 
     @classmethod
     def of(cls, message: Json) -> "SaidAnswer":
