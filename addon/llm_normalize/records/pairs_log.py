@@ -21,8 +21,8 @@ logger = logging.getLogger(__name__)
 
 _BATCH_SECONDS = 0.2
 _BATCH = 4096  # lines that are taken together
-_BITE = 128  # lines that are made together
-_BREATH_SECONDS = 0.0002
+_BITE = 32  # lines that are made together
+_BREATH_SECONDS = 0.002
 _MOST = 1024 * 1024  # bytes of lines that wait for those after them
 _QUEUE_BYTES = 64 * 1024 * 1024
 _WEIGHT = 256  # bytes of a record beside its blocks, roughly
@@ -118,14 +118,13 @@ class PairsLog:
     def _write(self, batch: Sequence[Entry | TextPair]) -> None:
         if not batch:  # else whatever is appended does that
             self.file.let_go()
-        # No stream can move while lines are made, so that is done by turns. Each of them
-        # costs as much as several lines: the more have piled up, the fewer turns.
-        size = max(_BITE, len(batch) // 4)
+        # No stream can move while lines are made: it would wait for each thing that it reads
+        # or writes. So that is done by turns, unless mitmproxy waits for the last of them.
         lines: list[bytes] = []
-        for start in range(0, len(batch), size):
-            if start:
+        for start in range(0, len(batch), _BITE):
+            if start and not self._closed:
                 time.sleep(_BREATH_SECONDS)
-            for entry in batch[start : start + size]:
+            for entry in batch[start : start + _BITE]:
                 try:
                     lines.append(line(entry))
                 except Exception:  # one bad entry must not cost its neighbours
