@@ -135,12 +135,12 @@ class EventRepair:
             return False  # without a field name clients skip it
         self._parser.budget_left -= EVENT
         made = self._chain.unread(record, event)
-        if made is not None and payloads.may_tell_failure(event.raw):
-            self.machine.state.doubtful = True  # no success is made up after it
         for each in made or ():
             if each.may_be_noise:
                 self._hold_words(record, each)
             else:
+                if payloads.may_tell_failure(event.raw):
+                    self.machine.state.doubtful = True  # no success is made up after it
                 raw = each.encode()
                 outcome = self._framed(record, each, raw)
                 if outcome is not Outcome.UNDERSTOOD:
