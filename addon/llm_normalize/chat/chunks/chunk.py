@@ -272,8 +272,9 @@ def function(call: Chunk) -> Chunk:
 def name_of(call: Chunk) -> Json:
     """Return the name of a tool call or of a fragment, None where it has none."""
     custom = call.get("custom")
-    named = isinstance(custom, dict) and custom.get("name")
-    return named or function(call).get("name") or None
+    named = custom.get("name") if isinstance(custom, dict) else None
+    # What is no text is not a name: the function's counts.
+    return (isinstance(named, str) and named) or function(call).get("name") or None
 
 
 def functions(part: Chunk) -> list[Chunk]:
