@@ -81,13 +81,13 @@ class SentCall:
         """Its name, including the parts that were sent later."""
         return str(self.name) + self.more
 
-    def rest_of_name(self, given: str, tools: Tools) -> str:
+    def rest_of_name(self, given: Json, tools: Tools) -> str:
         """Return the unsent part of a name that is received later; empty if none.
 
         After a declared name nothing counts, unless both together are a declared name.
         """
         known = self.full_name
-        if not given or given in (self.name, known):
+        if not isinstance(given, str) or given in ("", self.name, known):
             return ""
         rest = given.removeprefix(known)
         if known in tools.names and known + rest not in tools.names:
