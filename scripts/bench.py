@@ -22,7 +22,7 @@ def parse(given: list[str]) -> argparse.Namespace:
         allow_abbrev=False,
         description="Measure what the addon costs, against mitmproxy without it.",
         epilog=(
-            "Takes some twelve minutes; a machine with nothing else to do gives the "
+            "Takes some fifteen minutes; a machine with nothing else to do gives the "
             "narrowest ranges. Recorded streams come from the folder that LLM_CAPTURES "
             "names, else from tests/captures, where they are short. Ends with exit code "
             "1 if a stream did not arrive as it had to. Needs Linux (/proc). The first start makes the "

@@ -19,7 +19,7 @@ from workshop.traffic.memory import settle
 from workshop.traffic.process import Mitmdump
 
 PATIENCE = 60.0  # seconds for a stream
-STAGGER = 1.382 * GAP
+STAGGER = 2.382 * GAP
 """Seconds between the beginnings of two streams: the golden ratio keeps events apart."""
 LATE = 5  # gaps between events; what ends later than that has fallen behind
 
