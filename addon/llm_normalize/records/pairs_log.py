@@ -120,19 +120,19 @@ class PairsLog:
             self.file.let_go()
         # No stream can move while lines are made: it would wait for each thing that it reads
         # or writes. So that is done by turns, unless mitmproxy waits for the last of them.
-        lines: list[bytes] = []
-        for start in range(0, len(batch), _BITE):
-            if start and not self._closed:
+        lines, size = list[bytes](), 0
+        for at, entry in enumerate(batch):
+            if at and at % _BITE == 0 and not self._closed:
                 time.sleep(_BREATH_SECONDS)
-            for entry in batch[start : start + _BITE]:
-                try:
-                    lines.append(line(entry))
-                except Exception:  # one bad entry must not cost its neighbours
-                    logger.exception("pairs log: an entry cannot be written")
-                    self._failed += 1
-            if sum(map(len, lines)) > _MOST:
+            try:
+                lines.append(line(entry))
+                size += len(lines[-1])
+            except Exception:  # one bad entry must not cost its neighbours
+                logger.exception("pairs log: an entry cannot be written")
+                self._failed += 1
+            if size > _MOST:
                 self._append(lines)
-                lines = []
+                lines, size = [], 0
         self._append(lines)
 
     def _append(self, lines: list[bytes]) -> None:
