@@ -319,7 +319,7 @@ def _has_own_keys(value: chunk.Chunk) -> bool:
         ):
             return False
     usage = value.get("usage") or dict.fromkeys(FIGURES)
-    details = [usage.get(key) or {} for key in _DETAILS]
+    details = [usage.get(key, {}) for key in _DETAILS]
     if not all(isinstance(part, dict) for part in details):
         return False
     if any(type(each) is not int for part in details for each in part.values()):
