@@ -54,7 +54,7 @@ SUBPACKAGES = {
         "mitm",
     },
     "protocols": {"text", "wire"},
-    "inspect": {"text", "wire", "chat", "repair", "fixes", "records", "protocols"},
+    "views": {"text", "wire", "chat", "repair", "fixes", "records", "protocols"},
     "capture": {"text", "wire", "chat", "repair", "records", "routing"},
     "home": {"text", "wire", "records", "routing", "mitm"},
 }
@@ -117,7 +117,7 @@ TOOLS = {
 every subpackage of the addon, and mitmproxy never loads one."""
 COMMAND = {"cli", "__main__"}
 """What starts the tools: only these modules name their subpackages."""
-HAS_MITMPROXY = {"mitm", "routing", "exchange", "inspect", "home", ""}
+HAS_MITMPROXY = {"mitm", "routing", "exchange", "views", "home", ""}
 """The subpackages that import mitmproxy; the rest runs without it."""
 BRINGS = {
     "home": {"certifi", "jinja2"},

@@ -17,7 +17,7 @@ from mitmproxy.proxy.mode_specs import ProxyMode as ModeSpec
 
 from .answer_settings import AnswerSettings
 from .commands import CommandHooks
-from .exchange import outage
+from .exchange import unreachable_provider
 from .exchange.answer_lifecycle import Answers
 from .exchange.message.request_facts import place_of
 from .exchange.message.response_headers import answers_events
@@ -28,9 +28,6 @@ from .exchange.state.exchange import Exchange
 from .exchange.state.open_exchanges import OpenExchanges
 from .exchange.unlisted_hosts import UnlistedHosts
 from .home.home import Home
-from .inspect.answer_view import COLUMNS
-from .inspect.before_after import BeforeAfter
-from .inspect.transcript import Transcript
 from .mitm import certificate_proof
 from .mitm.client_stream import close
 from .mitm.deferred_options import take_deferred, take_each
@@ -50,6 +47,9 @@ from .routing.gate import warn
 from .routing.own_address import LOOP, leads_back
 from .routing.routes import is_reverse
 from .text.printable import brief
+from .views.answer_view import COLUMNS
+from .views.before_after import BeforeAfter
+from .views.transcript import Transcript
 from .wire.header import with_header
 
 logger = logging.getLogger(__name__)
@@ -221,7 +221,7 @@ class Normalize(CommandHooks):
     def http_connect_error(self, flow: http.HTTPFlow) -> None:
         """Log why a host that is opened cannot be connected to."""
         if self.options.hosts.include(flow.request.host, flow.request.port):
-            outage.log_unconnected(flow)
+            unreachable_provider.log_unconnected(flow)
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         """Send a request where it is to go, and ask for a plain answer.
@@ -285,8 +285,7 @@ class Normalize(CommandHooks):
         return second
 
     def _find_second(self, exchange: Exchange) -> Awaitable[None] | None:
-        response = exchange.flow.response
-        assert response is not None
+        response = exchange.response
         begun = exchange.is_asked and self._begin(exchange)
         self._routing.answered(exchange)  # by now it is known what must be in no log
         second = self._answers.retry_as_chat(exchange)
@@ -326,7 +325,7 @@ class Normalize(CommandHooks):
         if awaitable is not None:
             return self._await(awaitable, exchange)
         self._close(exchange)
-        return outage.wait(flow) if flow.error else None
+        return unreachable_provider.wait(flow) if flow.error else None
 
     async def _await(self, awaitable: Awaitable[None], exchange: Exchange) -> None:
         try:
@@ -339,7 +338,7 @@ class Normalize(CommandHooks):
         self._home.error(flow)
         exchange, response = self._exchanges.of(flow), None
         if self.options.repairs:
-            response = outage.error_of(exchange)
+            response = unreachable_provider.error_of(exchange)
         is_early = exchange.has_begun and flow.response is None and not is_gone(flow)
         if response is not None and is_early:
             self._answers.put_in_events(exchange, response)
@@ -348,7 +347,9 @@ class Normalize(CommandHooks):
             self._routing.grant(flow, response)
         broke = functools.partial(self._broke, exchange)
         send_rest = self._answers.streams.rest_of(exchange)
-        return outage.end(flow, response, broke, send_rest, is_early=is_early)
+        return unreachable_provider.end(
+            flow, response, broke, send_rest, is_early=is_early
+        )
 
     def _broke(self, exchange: Exchange, status: int | None) -> None:
         self._answers.broke(exchange, status)

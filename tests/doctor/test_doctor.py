@@ -18,9 +18,9 @@ import support
 from llm_normalize.demo import provider as nim
 from llm_normalize.doctor import asked_card, card_text
 from llm_normalize.doctor import command as doctor
+from llm_normalize.doctor.asked_provider import Provider, Secrets
 from llm_normalize.doctor.card import card_of
 from llm_normalize.doctor.probes import Answer
-from llm_normalize.doctor.provider import Provider, Secrets
 from llm_normalize.doctor.verdict import CONFORMS, LEFT, NONE, REPAIRED, judge
 from llm_normalize.repair.fix import (
     DONE,

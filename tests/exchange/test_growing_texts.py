@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from chat.chunks.test_growing_text import END, GROWING, stream, text_of
+from chat.chunks.test_text_growth import END, GROWING, stream, text_of
 from llm_normalize.repair.fix import chunk, wire
 from proxies import Proxy, chat_flow
 

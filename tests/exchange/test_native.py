@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 from mitmproxy import contentviews
 
-from llm_normalize.inspect.before_after import BeforeAfter
-from llm_normalize.inspect.transcript import Transcript
 from llm_normalize.native_fixes import response_events as responses
 from llm_normalize.native_fixes.message_events import (
     STOP,
@@ -20,6 +18,8 @@ from llm_normalize.native_fixes.message_events import (
     stop,
 )
 from llm_normalize.native_fixes.native_fix import wire
+from llm_normalize.views.before_after import BeforeAfter
+from llm_normalize.views.transcript import Transcript
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import HOST, Proxy, chat_flow, connected, response_of
 

@@ -359,7 +359,7 @@ def test_an_answer_that_never_arrived_has_a_record_if_it_would_be_ours(
 
 
 @pytest.mark.parametrize(
-    "name", ["Rewriter", "NonSseStream", "asked_of", "AnswerRecord"]
+    "name", ["Rewriter", "PageOrStream", "asked_of", "AnswerRecord"]
 )
 def test_a_bug_at_the_start_lets_the_answer_pass_as_it_is(
     proxy: Proxy,

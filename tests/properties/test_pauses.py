@@ -15,7 +15,7 @@ import pytest
 
 from llm_normalize import conformance
 from llm_normalize.chat.chunks.chunk import Chunk, calls, choices, function
-from llm_normalize.chat.chunks.growing_text import GOES_ON, Growth, ProvedGrowth
+from llm_normalize.chat.chunks.text_growth import GOES_ON, Growth, ProvedGrowth
 from llm_normalize.chat.state.declared_tools import Tools
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES

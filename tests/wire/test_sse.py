@@ -30,7 +30,7 @@ def test_blocks_are_numbered_from_0_and_gaps_are_not() -> None:
 
 def test_the_last_block_may_be_unterminated() -> None:
     last = items_of([b"data: 1\n\ndata: 2\n"])[-1]
-    assert last == Event(b"data: 2\n", 1, closed=False)
+    assert last == Event(b"data: 2\n", 1, closed=False, is_last=True)
 
 
 def test_an_empty_read_brings_nothing() -> None:

@@ -5,9 +5,9 @@ from http import HTTPStatus
 
 from ..text.console import say
 from ..text.printable import brief, counted
+from .asked_provider import AskError, NoAnswerError, Provider
 from .card import Card, card_of
 from .probes import LIMIT, NEWER_LIMIT, Answer, request
-from .provider import AskError, NoAnswerError, Provider
 from .verdict import NONE, Verdict, judge, silence, words_of
 
 _SILENCES = 2

@@ -19,8 +19,8 @@ from ..text.network_address import is_loopback
 from ..text.printable import escaped
 
 if TYPE_CHECKING:
+    from .asked_provider import Provider
     from .card import Card
-    from .provider import Provider
 
 PROG = "llm-normalize doctor"
 
@@ -207,7 +207,7 @@ def main(given: Sequence[str]) -> int:
         return 0
     # Here, since they need what parse does not: see scripts/run.py.
     from .asked_card import asked_card  # noqa: PLC0415
-    from .provider import AskError, Provider  # noqa: PLC0415
+    from .asked_provider import AskError, Provider  # noqa: PLC0415
 
     provider = Provider(flags.url, flags.secret, flags.timeout)
     try:

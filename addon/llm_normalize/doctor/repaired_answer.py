@@ -61,8 +61,8 @@ async def _wait(waits: Awaitable[None]) -> None:
 def repaired(answer: Answer) -> Repaired:
     """Pass *answer* through the addon."""
     made = _flow(answer)
-    exchange, response = Exchange(made), made.response
-    assert response is not None
+    exchange = Exchange(made)
+    response = exchange.response
     answers = Answers(Stats(), lambda _: _SETTINGS, TranslationMemory())
     with _Warnings() as warnings:
         answers.begin(exchange)

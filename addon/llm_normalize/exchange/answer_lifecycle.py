@@ -8,7 +8,7 @@ from http import HTTPStatus
 
 from mitmproxy import http
 
-from ..chat.chunks.growing_text import ProvedGrowth
+from ..chat.chunks.text_growth import ProvedGrowth
 from ..mitm.client_stream import ClientStream
 from ..mitm.connection_errors import client_left, gateway_status
 from ..mitm.second_request import is_gone
@@ -16,18 +16,18 @@ from ..records.record_line import Entry, TextPair
 from ..records.statistics import Stats
 from ..text.printable import brief
 from ..wire.content_encoding import decoder_for
-from . import outage
+from . import unreachable_provider
 from .delivery.answer_streams import AnswerStreams
 from .delivery.buffered_answer import Figures, is_slow, repair
 from .delivery.stream_or_buffer import AnswerPath, path_of
 from .message.request_facts import place_of
 from .request.adapted_request import Adapted, adapt
 from .request.native_answer import TOOL_ID, AnswerIds, restore_ids
-from .source.chat_retry import ChatRetry, ask_untranslated, client_for_retry, take
+from .source.refused_request import Retry
 from .source.replacements import Replacements
-from .source.retry import Retry
 from .source.second_answer import SecondAnswer, pass_on
 from .source.translation import TranslationMemory
+from .source.unserved_path import ChatRetry, ask_untranslated, client_for_retry, take
 from .state.exchange import Exchange
 from .state.running_answer import RunningAnswer
 from .state.settings import Settings
@@ -96,8 +96,7 @@ class Answers:
 
         The headers are sent right after this.
         """
-        response = exchange.flow.response
-        assert response is not None
+        response = exchange.response
         running = self._new(exchange)
         path = path_of(exchange, running)
         if path is AnswerPath.STREAMED:
@@ -239,9 +238,7 @@ class Answers:
         self, exchange: Exchange, running: RunningAnswer, retry: Retry | None
     ) -> None:
         """Put another answer in the place of the first one, if need be, and repair it."""
-        flow = exchange.flow
-        response = flow.response
-        assert response is not None
+        flow, response = exchange.flow, exchange.response
         try:
             if retry is not None and not await retry(flow):
                 running.close_without_client()
@@ -300,7 +297,7 @@ class Answers:
             if status is None and client_left(flow):
                 running.why = "the client left before an answer"
             else:
-                running.why = outage.reason(flow)
+                running.why = unreachable_provider.reason(flow)
             running.close(status or gateway_status(flow), "error")
 
     def hand_over(

@@ -17,9 +17,8 @@ MAX_STORED = 4 * 1024 * 1024
 
 _BLOCK = 16 * 1024
 _MOST = 4 * MAX_STORED // _BLOCK  # blocks
-_LARGEST = (
-    2 * MAX_STORED
-)  # bytes of a block, unpacked: one read may be as long as the limit
+_LARGEST = 2 * MAX_STORED
+"""Bytes of a block, unpacked: one read may be as long as the limit."""
 
 
 class Snapshot:

@@ -10,6 +10,9 @@ from ..chat.state.said_answer import SaidAnswer
 from ..wire.json_text import dumps
 from ..wire.sse import encode
 
+BLANK = "blank-line-missing"
+"""The fix that ends an event where no blank line does."""
+
 
 class Outcome(StrEnum):
     """What became of an event: it was understood, or passes as it is, and why."""

@@ -68,6 +68,7 @@ class Event:
         is_hole: Whether what it stands for, or what followed it, is lost, and may have been
             a chunk.
         may_be_noise: Whether it is an error only if the stream does not go on after it.
+        is_last: Whether nothing follows: the stream has ended.
     """
 
     raw: bytes
@@ -78,6 +79,7 @@ class Event:
     blank: bytes = b""
     is_hole: bool = False
     may_be_noise: bool = False
+    is_last: bool = False
     _lines: list[Line] | None = field(default=None, repr=False)
     _payload: bytes | None = field(default=None, repr=False, compare=False)
 
@@ -330,7 +332,8 @@ class EventParser:
         if not rest:
             return []
         bare = rest.removeprefix(BOM) if self.count == 0 else rest
-        event = Event(rest, self.count, closed=False, is_value=is_complete_value(bare))
+        is_value = is_complete_value(bare)
+        event = Event(rest, self.count, False, is_value, is_last=True)
         self.count += 1
         self.give_up()
         return [event]

@@ -318,7 +318,7 @@ def _has_own_keys(value: chunk.Chunk) -> bool:
             or _keys(choice.get("logprobs")) - _LOGPROBS
         ):
             return False
-    usage = value.get("usage") or dict.fromkeys(FIGURES)
+    usage: chunk.Chunk = value.get("usage") or dict.fromkeys(FIGURES)
     details = [usage.get(key, {}) for key in _DETAILS]
     if not all(isinstance(part, dict) for part in details):
         return False

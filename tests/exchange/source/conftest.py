@@ -5,7 +5,7 @@ import pytest
 from mitmproxy import http
 
 from exchange.source.second_answers import SecondAnswers
-from llm_normalize.exchange.source import pending_result, retry
+from llm_normalize.exchange.source import pending_result, refused_request
 from llm_normalize.wire.json_text import loads
 
 
@@ -13,7 +13,7 @@ from llm_normalize.wire.json_text import loads
 def upstream(monkeypatch: pytest.MonkeyPatch) -> SecondAnswers:
     """A provider that is asked again, and answers at once."""
     made = SecondAnswers()
-    monkeypatch.setattr(retry, "send", made.send)
+    monkeypatch.setattr(refused_request, "send", made.send)
     monkeypatch.setattr(pending_result, "_LOOK", 0.001)
     return made
 
@@ -31,5 +31,5 @@ def replies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         reply = made.pop(0)
         return reply() if callable(reply) else reply
 
-    monkeypatch.setattr(retry, "send_retry", send_retry)
+    monkeypatch.setattr(refused_request, "send_retry", send_retry)
     return made

@@ -13,10 +13,8 @@ from exchange.source.second_answers import JSON
 from exchange.source.test_second_answer import EVENTS, Rest, first, play
 from llm_normalize.addon import Normalize
 from llm_normalize.exchange.record.stored_flow import stored
-from llm_normalize.exchange.source import chat_retry, translation
+from llm_normalize.exchange.source import translation, unserved_path
 from llm_normalize.exchange.state.exchange import HANDED_OVER
-from llm_normalize.inspect.before_after import BeforeAfter
-from llm_normalize.inspect.transcript import Transcript
 from llm_normalize.mitm.second_request import Reply
 from llm_normalize.native_fixes import message_events as events
 from llm_normalize.native_fixes.native_fix import wire as native_wire
@@ -24,6 +22,8 @@ from llm_normalize.protocols.messages import Messages
 from llm_normalize.protocols.messages.stream import MessagesAnswer
 from llm_normalize.protocols.responses import Responses
 from llm_normalize.repair.fix import DONE, chunk, completion, wire
+from llm_normalize.views.before_after import BeforeAfter
+from llm_normalize.views.transcript import Transcript
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import (
     HOST,
@@ -247,7 +247,7 @@ def test_provider_that_does_not_answer_is_an_error_in_the_protocol(
 ) -> None:
     found: list[http.Response | None] = []
     monkeypatch.setattr(
-        "llm_normalize.exchange.outage.end",
+        "llm_normalize.exchange.unreachable_provider.end",
         lambda _, response, *__, **___: found.append(response),
     )
     made = send(proxy, flow())
@@ -335,7 +335,7 @@ def replies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         assert loads(body)["messages"]
         return made.pop(0)
 
-    monkeypatch.setattr(chat_retry, "send_retry", send_retry)
+    monkeypatch.setattr(unserved_path, "send_retry", send_retry)
     return made
 
 
@@ -470,7 +470,7 @@ def answers_as_asked(
     async def send_retry(*_: object, **__: object) -> Any:
         return left.pop(0)
 
-    monkeypatch.setattr(chat_retry, "send_retry", send_retry)
+    monkeypatch.setattr(unserved_path, "send_retry", send_retry)
     client = first(monkeypatch, b"")
     answered(send(proxy, made), 404, "application/json")
     assert made.request.path.endswith("/completions")
@@ -498,7 +498,7 @@ def test_request_that_was_translated_in_vain_is_sent_once_as_it_came(
         rest = Rest(NATIVE) if live and is_live else None
         return Reply(200, "OK", EVENTS, b"" if is_live else NATIVE, live_body=rest)
 
-    monkeypatch.setattr(chat_retry, "send_retry", send_retry)
+    monkeypatch.setattr(unserved_path, "send_retry", send_retry)
     client = first(monkeypatch, b'{"error":{"message":"no such model"}}')
     made = answered(send(proxy, asks("one")), status, "application/json")
     assert made.request.path.endswith("/completions")
@@ -535,7 +535,7 @@ def test_words_of_chat_stay_where_the_path_is_missing_indeed(
     async def send_retry(*_: object, **__: object) -> Any:
         return reply
 
-    monkeypatch.setattr(chat_retry, "send_retry", send_retry)
+    monkeypatch.setattr(unserved_path, "send_retry", send_retry)
     words = b'{"error":{"message":"no such model"}}'
     first(monkeypatch, words)
     made = answered(send(proxy, asks("one")), 404, "application/json")
@@ -572,7 +572,7 @@ def test_key_of_a_client_goes_back_to_its_place(
         sent.append({**flow.request.headers})
         return Reply(200, "OK", EVENTS, NATIVE)
 
-    monkeypatch.setattr(chat_retry, "send_retry", send_retry)
+    monkeypatch.setattr(unserved_path, "send_retry", send_retry)
     first(monkeypatch, MISSING)
     play(proxy, answered(send(proxy, keyed()), 404, "text/plain"))
     assert sent[0]["x-api-key"] == "one"

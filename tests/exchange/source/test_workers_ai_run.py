@@ -5,7 +5,7 @@ import pytest
 from mitmproxy import http
 
 from llm_normalize.exchange.delivery.stream_or_buffer import is_workers_ai_answer
-from llm_normalize.exchange.source import retry as retries
+from llm_normalize.exchange.source import refused_request as retries
 from llm_normalize.exchange.source.workers_ai_run import retry_without_stream, translate
 from llm_normalize.exchange.state.exchange import Exchange
 from llm_normalize.exchange.state.running_answer import RunningAnswer

@@ -9,13 +9,13 @@ from llm_normalize.exchange.state.running_answer import RunningAnswer
 from llm_normalize.exchange.state.settings import Settings
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
-from llm_normalize.inspect.before_after import BeforeAfter
-from llm_normalize.inspect.transcript import Transcript
 from llm_normalize.records import record_line
 from llm_normalize.records.record_line import Entry, TextPair
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import DONE, chunk, wire
+from llm_normalize.views.before_after import BeforeAfter
+from llm_normalize.views.transcript import Transcript
 from llm_normalize.wire.content_encoding import Decoder, decoder_for
 from proxies import BAD, GOOD, broken, chat_flow, response_of
 

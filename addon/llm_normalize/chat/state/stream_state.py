@@ -21,7 +21,7 @@ from ..chunks.chunk import (
     tokens_of,
 )
 from ..chunks.finish_words import FAILED, meaning
-from ..chunks.growing_text import NO_GROWTH, Growth
+from ..chunks.text_growth import NO_GROWTH, Growth
 from ..errors.chunk_errors import errors_in
 from .declared_tools import NONE, Tools
 from .said_answer import SaidAnswer

@@ -47,9 +47,7 @@ def repair(exchange: Exchange, running: RunningAnswer) -> Figures:
         exchange: The exchange.
         running: The answer.
     """
-    flow = exchange.flow
-    response = flow.response
-    assert response is not None
+    flow, response = exchange.flow, exchange.response
     if response.data.trailers and not (flow.request.is_http2 or flow.request.is_http3):
         # mitmproxy cannot send them by HTTP/1, and would fail at them.
         response.trailers = None

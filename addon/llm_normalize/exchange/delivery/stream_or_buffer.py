@@ -55,9 +55,7 @@ def path_of(exchange: Exchange, running: RunningAnswer) -> AnswerPath:
         exchange: The exchange.
         running: The answer.
     """
-    flow = exchange.flow
-    response = flow.response
-    assert response is not None
+    flow, response = exchange.flow, exchange.response
     if is_fetched(response, running):
         return AnswerPath.FETCHED
     if not running.asked.stream or not is_good(response):

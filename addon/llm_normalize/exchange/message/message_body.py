@@ -55,9 +55,8 @@ def content_of(message: http.Message, containers: int = CONTAINERS) -> bytes:
     found = b""
     try:
         found = decode(raw, encoding, most)
-        is_own = (
-            getattr(message, _OWN, None) is raw
-        )  # chat has more objects for the same
+        # Chat has more objects for the same.
+        is_own = getattr(message, _OWN, None) is raw
         if not (is_known or is_own) and is_crowded(found, containers):
             wrong = "it has too many values"
     except LargeBodyError as error:

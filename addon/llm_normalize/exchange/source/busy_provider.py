@@ -13,7 +13,7 @@ from ...wire.json_text import Json, as_object, value_in
 from ..message.message_body import content_of, request_body
 from ..state.running_answer import RunningAnswer
 from .pending_result import unless_gone
-from .retry import Retry, ask_again
+from .refused_request import Retry, ask_again
 
 STATUSES = (429, 503)
 _FIRST_WAIT = 0.5  # seconds

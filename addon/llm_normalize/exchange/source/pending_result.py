@@ -44,9 +44,8 @@ type Ask = Callable[[], Awaitable[Reply]]
 _PATH = "/v2/nvcf/pexec/status/"
 _HOME = "nvidia.com"
 _STATUS_HOST = "api.nvcf.nvidia.com"
-_SILENCE = (
-    120  # seconds; NVIDIA answers a request for a result after a minute at the latest
-)
+_SILENCE = 120
+"""Seconds; NVIDIA answers a request for a result after a minute at the latest."""
 _SENT = (b"host", b"authorization", b"proxy-authorization", b"accept-encoding")
 """Headers of the request that the request for its result has, too."""
 

@@ -6,10 +6,10 @@
 | 429, 503 | to the same request after a while, or to a changed one then | `busy_provider` |
 | of a model that does not stream | to the request for one body | `workers_ai_run` |
 | of a request for a summary, which is too long itself | to the request with half of it | `shorter_conversation` |
-| 400, 422 that names what is refused | to the request without it | `retry` |
-| 400, 404, 422, 500 that asks for another form | to the request in that form | `retry` |
-| 404, 405 … of a path that is not served | to a chat request | `chat_retry` |
-| 404 of chat, which was asked from memory | to the request as its client sent it | `chat_retry` |
+| 400, 422 that names what is refused | to the request without it | `refused_request` |
+| 400, 404, 422, 500 that asks for another form | to the request in that form | `refused_request` |
+| 404, 405 … of a path that is not served | to a chat request | `unserved_path` |
+| 404 of chat, which was asked from memory | to the request as its client sent it | `unserved_path` |
 
 `second_answer` puts it there before headers are sent; of an answer that was requested as one
 body, `answer_lifecycle` does.
@@ -25,7 +25,7 @@ from ..state.exchange import Exchange
 from ..state.running_answer import RunningAnswer
 from .busy_provider import retry_when_busy
 from .pending_result import fetch
-from .retry import Retry, retry_after_refusal
+from .refused_request import Retry, retry_after_refusal
 from .shorter_conversation import retry_shorter
 from .workers_ai_run import retry_without_stream
 

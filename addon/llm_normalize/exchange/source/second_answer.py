@@ -28,7 +28,7 @@ from ..message.response_headers import frame
 from ..state.exchange import Exchange
 from ..state.running_answer import RunningAnswer
 from . import busy_provider
-from .retry import STATUSES, Retry
+from .refused_request import STATUSES, Retry
 
 logger = logging.getLogger(__name__)
 
@@ -81,8 +81,7 @@ class SecondAnswer:
         Args:
             find_retry: Called when the first answer is complete.
         """
-        running, response = self.running, self.exchange.flow.response
-        assert response is not None
+        running, response = self.running, self.exchange.response
         first = await self.streams.first_body(self.client)
         if first is None:
             if self.exchange.has_begun:
@@ -129,8 +128,7 @@ class SecondAnswer:
         """Wait for the second answer; tell whether there is one, and still a client."""
         exchange, running = self.exchange, self.running
         if await arrival:
-            response = self.exchange.flow.response
-            assert response is not None
+            response = self.exchange.response
             running.received_status = response.status_code
             return True
         if exchange.running is running:
@@ -142,8 +140,7 @@ class SecondAnswer:
     def _begin(self) -> None:
         """Let mitmproxy receive the second answer instead of the first."""
         exchange, running = self.exchange, self.running
-        response = self.exchange.flow.response
-        assert response is not None
+        response = exchange.response
         is_reloaded = exchange.running is not running  # no hook is called for it
         path = path_of(exchange, running)
         if path is AnswerPath.STREAMED:

@@ -18,7 +18,7 @@ from ..message.message_body import content_of, put_content
 from ..request.adapted_request import body_of
 from ..state.exchange import Exchange
 from ..state.running_answer import RunningAnswer
-from .retry import Retry, ask_again
+from .refused_request import Retry, ask_again
 
 NAME = "conversation-too-long"
 _MOST = 4

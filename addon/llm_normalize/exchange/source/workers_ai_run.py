@@ -13,7 +13,7 @@ from ..message.message_body import content_of
 from ..request.adapted_request import Adapted, RequestEdit, body_of
 from ..state.exchange import Exchange
 from ..state.running_answer import RunningAnswer
-from .retry import Retry, ask_again
+from .refused_request import Retry, ask_again
 
 NAME = "request-not-native"
 _STREAMING = ("stream", "stream_options")

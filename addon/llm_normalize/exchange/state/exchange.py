@@ -79,6 +79,12 @@ class Exchange:
     _client: bytes | None = None
 
     @property
+    def response(self) -> http.Response:
+        """Its answer, whose headers have arrived."""
+        assert self.flow.response is not None
+        return self.flow.response
+
+    @property
     def is_selected(self) -> bool:
         """Whether the answers of its host are repaired; those of a route's target are."""
         is_routed = self.route is not None or self.waits_for_model

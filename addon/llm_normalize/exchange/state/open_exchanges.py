@@ -79,8 +79,7 @@ class OpenExchanges:
 
     def get(self, flow: http.HTTPFlow) -> Exchange | None:
         """Return the exchange of *flow* if it is open."""
-        found = self._open.get(flow)
-        return None if found is None else found[0]
+        return self._open.get(flow, (None,))[0]
 
     def close(self, exchange: Exchange) -> bool:
         """Let *exchange* go; tell whether it was open until now."""

@@ -8,7 +8,7 @@ from functools import partial
 from mitmproxy import http
 from mitmproxy.flow import Error
 
-from ...chat.chunks.growing_text import Growth, ProvedGrowth
+from ...chat.chunks.text_growth import Growth, ProvedGrowth
 from ...chat.state.said_answer import SaidAnswer
 from ...chat.state.stream_state import Asked
 from ...mitm.client_stream import slow_down
@@ -23,8 +23,8 @@ from ...records.record_line import Record
 from ...records.snapshot import KEY, NO_SNAPSHOT, Snapshot
 from ...records.statistics import Stats, is_error
 from ...repair.engine.event_stream import EventStream
-from ...repair.engine.non_sse_stream import NonSseStream
 from ...repair.engine.output import Output
+from ...repair.engine.page_or_stream import PageOrStream
 from ...repair.engine.translated_output import TRANSLATED, TranslatedOutput
 from ...request.remembered_answers import RememberedAnswers
 from ...routing.pace import Slot
@@ -212,7 +212,7 @@ class RunningAnswer:
                 stream = AnswerStream(self.translated.answer, label)
                 output = partial(TranslatedOutput, translate=stream)
                 beyond = partial(_beyond, stream)
-            pipeline = NonSseStream(
+            pipeline = PageOrStream(
                 self.asked,
                 settings.plan,
                 record.add_event,

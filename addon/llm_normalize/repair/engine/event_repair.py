@@ -49,8 +49,7 @@ class EventRepair:
         self.largest_body = BODY
         self.raw_events: Counter[Outcome] = Counter()
         """Events that passed unread, by reason."""
-        self.has_ended = False
-        """Whether nothing follows the event at hand."""
+        self._is_last = False  # nothing follows the event at hand
         self._sender = ChunkSender(output, chain.ride)
         self.machine = Machine(asked, seen, chain.plan.names, self._sender, self.close)
         self._chain, self._seen = chain, seen
@@ -66,7 +65,7 @@ class EventRepair:
         if event.is_value and len(event.raw) > self.largest_body:
             self._pass(record, event.raw, Outcome.TOO_LARGE)
             return
-        seen.n, seen.is_value = event.n, event.is_value
+        seen.n, seen.is_value, self._is_last = event.n, event.is_value, event.is_last
         self.machine.state.cut = False  # the last block was followed after all
         payload = event.payload()
         if payload is not None:
@@ -94,7 +93,7 @@ class EventRepair:
                 # Not ours to reframe: the client's parser may know what it is.
                 record.fixes.clear()
                 # Amid a stream line ends part the events; at its end one is cut off.
-                raw, each.closed = event.raw, closed or not self.has_ended
+                raw, each.closed = event.raw, closed or not self._is_last
                 if not closed:
                     self.make_way(record.n)
             if not self._replace(record, each, outcome):
@@ -119,7 +118,7 @@ class EventRepair:
         else:
             self.machine.unknown_event()
             # What is cut off at the end of the stream has nothing behind it.
-            if not self.has_ended and (
+            if not self._is_last and (
                 reason is Outcome.BAD_ENCODING
                 or (reason.is_unreadable and may_be_chunk(payload or data))
             ):

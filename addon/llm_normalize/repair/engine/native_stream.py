@@ -19,7 +19,7 @@ from ...wire.event_boundary import DONE
 from ...wire.json_text import dumps, is_broken, loads
 from ...wire.limits import MAX_EVENT
 from ...wire.sse import Event
-from ..outcome import EventRecord, Outcome
+from ..outcome import BLANK, EventRecord, Outcome
 from .event_stream import COMMENT, EventStream
 from .output import Output
 
@@ -28,8 +28,6 @@ DONE_FIX = "done-foreign"
 """The fix that drops chat's `[DONE]`, which neither protocol has."""
 BODY_FIX = "answer-not-streamed"
 """The fix that makes a stream of a body."""
-BLANK_FIX = "blank-line-missing"
-"""The fix that closes a last event."""
 UNREADABLE_FIX = "data-unreadable"
 """The fix that sends a newline in the place of broken JSON."""
 
@@ -168,9 +166,9 @@ class NativeStream(EventStream):
         name = b"".join(names[-1:]).decode(errors="replace")
         events, fixes = self._reader.event(name, value)
         record.fixed(*fixes)
-        is_open = not event.closed and self._reader.is_on(BLANK_FIX)
+        is_open = not event.closed and self._reader.is_on(BLANK)
         if is_open:
-            record.fixed(BLANK_FIX)
+            record.fixed(BLANK)
         for each in events:
             is_same = each[1] is value and each[0] == name and not is_open
             self.output.emit(record, event.raw if is_same else written(*each))

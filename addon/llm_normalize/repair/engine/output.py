@@ -9,11 +9,10 @@ import re
 from collections.abc import Callable
 
 from ...wire.sse import Gap
-from ..outcome import EventRecord
+from ..outcome import BLANK, EventRecord
 
 logger = logging.getLogger(__name__)
 
-_BLANK = "blank-line-missing"
 _LINE_END = re.compile(rb"\A(?:\r\n|\n|\r)")
 
 
@@ -96,7 +95,7 @@ class Output:
         """Close the record unless part of it is still held."""
         self.record = None
         self.verbatim = not record.fixes and not record.waiting  # it may be changed yet
-        self._has_added = _BLANK in record.fixes
+        self._has_added = BLANK in record.fixes
         if record.before is not None and record.before.endswith(b"\r"):
             self.last = record
         self.close(record)

@@ -71,14 +71,6 @@ class Pipeline(EventStream):
             self._growing.add(text)
         return True
 
-    def end(self) -> list[bytes]:
-        """The bytes to send at a clean end of the stream. Never raises."""
-        self.event_repair.has_ended = True
-        self._run(b"")
-        self.event_repair.has_ended = False  # an empty HTTP/2 frame is no end
-        self._guarded(self._end)
-        return self.output.drain()
-
     def _conclude(self) -> None:
         n = self.seen.n = self.parser.count
         self.event_repair.flush(n)

@@ -37,9 +37,8 @@ class TranslatedOutput(Output):
     """
 
     translate: Translate
-    cost = (
-        Output.cost + EVENT // 8
-    )  # the share of a parsed event that translating takes
+    # The share of a parsed event that translating takes.
+    cost = Output.cost + EVENT // 8
 
     def __init__(self, *of: Any, translate: Translate, verbatim: bool) -> None:
         super().__init__(*of, verbatim=verbatim)

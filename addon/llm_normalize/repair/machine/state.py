@@ -16,7 +16,7 @@ from ...chat.chunks.chunk import (
 )
 from ...chat.chunks.chunk_content import has_answer
 from ...chat.chunks.finish_words import CUT_SHORT, finished_of
-from ...chat.chunks.growing_text import GOES_ON
+from ...chat.chunks.text_growth import GOES_ON
 from ...chat.conversion import counts
 from ...chat.state.sent_call import SentCall
 from ...chat.state.stream_state import MAX_TRACKED, Asked, Seen

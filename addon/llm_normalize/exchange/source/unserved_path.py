@@ -28,7 +28,7 @@ from ..message.request_facts import place_of
 from ..request.adapted_request import Adapted
 from ..state.exchange import Exchange
 from ..state.running_answer import RunningAnswer
-from .retry import send_retry
+from .refused_request import send_retry
 from .second_answer import FindRetry, UnusableReplacementError
 from .translation import TranslationMemory, means_missing, refusal
 

@@ -22,7 +22,7 @@ _LONGEST = 16  # bytes of a match
 _WORDS = "text/plain"
 
 
-class NonSseStream(Pipeline):
+class PageOrStream(Pipeline):
     """A pipeline for a body that may not be an event stream. See `Pipeline`.
 
     It holds such a body until it ends, then sends it as one error event. SSE events are

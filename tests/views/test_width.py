@@ -10,11 +10,11 @@ from mitmproxy import contentviews
 from mitmproxy.test import tflow
 
 from growth import MOST, growth
-from llm_normalize.inspect.answer_view import COLUMNS, Line, fitted
-from llm_normalize.inspect.before_after import BeforeAfter
-from llm_normalize.inspect.transcript import Transcript
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.repair.fix import chunk, wire
+from llm_normalize.views.answer_view import COLUMNS, Line, fitted
+from llm_normalize.views.before_after import BeforeAfter
+from llm_normalize.views.transcript import Transcript
 from records.stored import RECORD, row
 
 WORDS = "The mill brook runs past the old weir and on to the sea. " * 9

@@ -5,7 +5,7 @@ import pytest
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.error_bodies import ErrorUnwrapped
-from llm_normalize.repair.engine.non_sse_stream import NonSseStream
+from llm_normalize.repair.engine.page_or_stream import PageOrStream
 from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.repair.outcome import EventRecord
 
@@ -20,7 +20,7 @@ class Stream:
     def __init__(self, *, wraps: bool = True) -> None:
         self.records: list[EventRecord] = []
         fixes = [each for each in FIXES if wraps or each is not ErrorUnwrapped]
-        self.pipeline = NonSseStream(
+        self.pipeline = PageOrStream(
             Asked(stream=True), fixes, self.records.append, "a"
         )
 

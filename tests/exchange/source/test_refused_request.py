@@ -4,8 +4,8 @@ import pytest
 
 from exchange.source.second_answers import JSON, SecondAnswers, play
 from llm_normalize.exchange.request.adapted_request import client_of, key_of
-from llm_normalize.exchange.source import retry
-from llm_normalize.exchange.source.retry import MAX_RETRIES
+from llm_normalize.exchange.source import refused_request
+from llm_normalize.exchange.source.refused_request import MAX_RETRIES
 from llm_normalize.mitm.second_request import Reply, UpstreamError
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.wire.json_text import loads
@@ -82,7 +82,7 @@ def test_without_an_answer_the_refusal_stays(
 def test_answer_that_takes_too_long_leaves_the_refusal(
     proxy: Proxy, upstream: SecondAnswers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retry, "TIMEOUT", 0)
+    monkeypatch.setattr(refused_request, "TIMEOUT", 0)
     upstream.replies = [Reply(200, "OK", JSON, b"{}")]
     assert play(proxy, refused()).status_code == 400
 

@@ -12,11 +12,11 @@ from mitmproxy.proxy import commands, events, layer, mode_specs
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers import modes
 
-from llm_normalize.exchange import outage
-from llm_normalize.exchange.outage import end, error_of, wait
+from llm_normalize.exchange import unreachable_provider
 from llm_normalize.exchange.state.exchange import Exchange
 from llm_normalize.exchange.state.open_exchanges import is_on_selected_host
 from llm_normalize.exchange.stream import keepalive_clock
+from llm_normalize.exchange.unreachable_provider import end, error_of, wait
 from llm_normalize.mitm.connection_errors import reason_of
 from llm_normalize.repair.fix import DONE
 from llm_normalize.routing.hosts import Hosts
@@ -226,9 +226,8 @@ def ended(
     client_stream: Any,
 ) -> tuple[str, int | None]:
     """Let *made* fail; return what its record says: end and status."""
-    monkeypatch.setattr(
-        outage, "ClientStream", SimpleNamespace(of=lambda _: client_stream)
-    )
+    found = SimpleNamespace(of=lambda _: client_stream)
+    monkeypatch.setattr(unreachable_provider, "ClientStream", found)
     proxy.addon.requestheaders(made)
     waits: Any = proxy.addon.error(made)
     if waits is not None:
@@ -287,7 +286,7 @@ def test_what_waits_in_an_answer_that_breaks_off_is_sent_first(
             return is_over
 
     client_stream = Begun(begun=True)
-    for module in (outage, keepalive_clock):
+    for module in (unreachable_provider, keepalive_clock):
         monkeypatch.setattr(
             module, "ClientStream", SimpleNamespace(of=lambda _: client_stream)
         )
@@ -309,7 +308,7 @@ def test_what_waits_in_an_answer_that_breaks_off_is_sent_first(
 def test_client_stream_that_cannot_be_found_costs_a_line(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(outage, "ClientStream", SimpleNamespace(of=fail))
+    monkeypatch.setattr(unreachable_provider, "ClientStream", SimpleNamespace(of=fail))
     closed: list[int | None] = []
     made = failed("server closed connection")
     assert end(made, http.Response.make(502), closed.append) is None

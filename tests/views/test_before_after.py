@@ -4,8 +4,8 @@ import pytest
 from mitmproxy import contentviews, http
 from mitmproxy.test import tflow
 
-from llm_normalize.inspect.before_after import BeforeAfter
 from llm_normalize.records.snapshot import KEY
+from llm_normalize.views.before_after import BeforeAfter
 from records.stored import RECORD, row
 
 VIEW = BeforeAfter()

@@ -6,7 +6,6 @@ from mitmproxy import contentviews, http
 from mitmproxy.test import tflow
 
 from growth import MOST, growth
-from llm_normalize.inspect.transcript import Transcript, native_contents
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.repair.fix import (
     DONE,
@@ -18,6 +17,7 @@ from llm_normalize.repair.fix import (
     rest,
     wire,
 )
+from llm_normalize.views.transcript import Transcript, native_contents
 from llm_normalize.wire.json_text import dumps
 from records.stored import RECORD
 
