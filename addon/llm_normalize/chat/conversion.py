@@ -54,17 +54,19 @@ def counts(usage: Json) -> bool:
     """
     if not isinstance(usage, dict):
         return False
-    answer, prompt, total = (_count(usage, *kinds) for kinds in _KINDS)
+    answer, prompt, total = (count_of(usage, *kinds) for kinds in KINDS)
     if not prompt:
         return bool(answer or total)
     return (total or 0) > prompt if answer is None else answer > 0
 
 
-_KINDS = ("completion", "output"), ("prompt", "input"), ("total",)
+KINDS = ("completion", "output"), ("prompt", "input"), ("total",)
+"""What providers call the counts of usage: of the answer, the prompt, and both."""
 
 
-def _count(usage: Chunk, *kinds: str) -> int | None:
-    given = (usage.get(f"{kind}_tokens") for kind in kinds)
+def count_of(usage: Chunk, *kinds: str) -> int | None:
+    """The count of *usage* under the first of these names: `input_tokens`, `inputTokens`."""
+    given = (usage.get(kind + end) for kind in kinds for end in ("_tokens", "Tokens"))
     found = next((each for each in given if each is not None), None)
     return None if found is None else whole_number(found)
 

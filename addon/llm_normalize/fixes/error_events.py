@@ -269,6 +269,8 @@ class ErrorWithChoices(Fix):
         for choice in choices(chunk):
             if meaning(choice.get("finish_reason")) == FAILED:
                 choice["finish_reason"] = None
+            if not choice.get("finish_reason"):  # nor is it a whole body, which has one
+                chunk["object"] = "chat.completion.chunk"
         return [chunk, *found] if chunk_has_content(chunk) else found
 
     def error(self, body: Json, status: int) -> Chunk | None:

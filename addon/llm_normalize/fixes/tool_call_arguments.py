@@ -59,7 +59,7 @@ class ToolCallArgumentsObject(PartFix):
         for inner in functions(part):
             arguments = inner.get("arguments")
             if arguments is not None and not isinstance(arguments, str):
-                inner["arguments"] = dumps(arguments).decode()
+                inner["arguments"] = dumps(arguments or {}).decode()  # `[]` of PHP
                 changed = True
         return changed
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from ..chat.chunks.chunk import COUNTS, Chunk, choices, drop_keys
+from ..chat.conversion import KINDS, count_of
 from ..repair.fix import (
     BODY,
     DONE,
@@ -180,9 +181,7 @@ class UsagePartial(Fix):
         missing = [key for key in COUNTS if usage.get(key) is None]
         if not missing:
             return False
-        prompt = _count(usage, "prompt_tokens", "input_tokens")
-        answer = _count(usage, "completion_tokens", "output_tokens")
-        total = _count(usage, "total_tokens")
+        answer, prompt, total = (count_of(usage, *kinds) for kinds in KINDS)
         if total is not None:
             prompt = max(total - answer, 0) if prompt is None and answer else prompt
             answer = max(total - prompt, 0) if answer is None and prompt else answer
@@ -193,11 +192,6 @@ class UsagePartial(Fix):
         return True
 
     body = edit
-
-
-def _count(usage: Chunk, *names: str) -> int | None:
-    found = [each for name in names if isinstance(each := usage.get(name), int)]
-    return found[0] if found else None
 
 
 _CACHED = {"cached_tokens": 3}

@@ -7,7 +7,7 @@ from ...wire.json_text import Json
 
 type Chunk = dict[str, Any]
 
-FLAT = frozenset(("response", "tool_calls"))
+FLAT = frozenset(("response", "tool_calls", "finish_reason"))
 """Keys under which an answer stands at the top."""
 
 _AROUND = ("data", "response", "result", "payload", "output")

@@ -17,6 +17,13 @@ _WORDS = frozenset(("errors", "message", "msg", "detail", "title", "error_msg"))
 """Keys under which an error that is not wrapped has its words."""
 
 
+_SAYS_SO = re.compile(
+    r"error_?(?:code|message)|error(?:Code|Message)|ErrorMsg|copilot_errors"
+    r"|exception|[a-z]\w*Exception"
+).fullmatch
+"""A key that only an error has."""
+
+
 _FINE = frozenset((
     "ok", "success", "succeeded", "completed", "done", "accepted", "queued", "pending",
     "processing", "running", "in_progress", "healthy", "200",
@@ -42,7 +49,8 @@ def is_error(value: Json) -> bool:
         return True
     base = value.get("base_resp")
     failed = isinstance(base, dict) and base.get("status_code")
-    if (failed or _is_capitalized_error(value)) and not choices(value):
+    says_so = failed or _is_capitalized_error(value) or _is_named_error(value)
+    if says_so and not choices(value):
         return True
     if value.get("choices") or not any(_says(value.get(key)) for key in _WORDS):
         return False
@@ -71,6 +79,14 @@ def _is_capitalized_error(value: Chunk) -> bool:
     words = value.get("Message")
     said = {"ok": value.get("Success"), "status": value.get("Code"), "msg": words}
     return isinstance(words, str) and bool(words) and not is_fine(said)
+
+
+def _is_named_error(value: Chunk) -> bool:
+    """Tell whether a key of *value* names an error, or its type does, whatever its words."""
+    if "error" in (value.get("type"), value.get("event")):
+        return len(value) > 1
+    found = [each for key, each in value.items() if _SAYS_SO(key)]
+    return any(each not in (None, 0, 200, "", "0", "200", [], {}) for each in found)
 
 
 def is_fine(value: Chunk) -> bool:

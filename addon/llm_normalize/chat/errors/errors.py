@@ -65,14 +65,17 @@ _IN_WORDS = re.compile(r"\b[0-9]{4}(?=: )")
 _WORDS = ("title", "message", "error", "detail", "error_message", "msg", "error_msg")
 _MORE = (
     "errors", "error_description", "reason", "err", "Message", "details", "issues",
+    "errorMessage", "exception", "ErrorMsg", "copilot_errors",
 )  # fmt: skip
 # Whose own words count, and not the rest.
 _AROUND = (
     "base_resp", "Error", "fault", "Response", "ResponseMetadata", "result", "header",
 )  # fmt: skip
+# Where words stand if they stand nowhere else.
+_ELSE = re.compile(r"text|content|data|[a-z]\w*Exception").fullmatch
 _HOLDERS = ("error", "errors", "detail", *_AROUND)
 _ALL = (
-    "message", "msg", "detail", "errors", "title", "error", "status_msg", "Message",
+    "message", "msg", "detail", "errors", "title", "error", "status_msg", "Message", "Msg",
     "Error", "faultstring", "description", "error_message", "error_msg", "err",
     "reason",
 )  # fmt: skip
@@ -116,6 +119,8 @@ def message_of(body: Chunk, status: int) -> str:
     words = own + [text for key in _AROUND if (text := text_in(body.get(key)))]
     request = text_of(body.get("requestId") or body.get("request_id"))
     known = {"status", "code", "type", "requestId", "request_id"}
+    if not words:
+        words = [t for key in body if _ELSE(key) and (t := words_of(body[key]))]
     if not words and body.keys() - known:  # the provider's words, wherever they are
         words = [dumps(body).decode()]
     message = ": ".join(dict.fromkeys(words)) or phrase(status)

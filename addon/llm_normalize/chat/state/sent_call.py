@@ -113,7 +113,7 @@ class SentCall:
         or complete arguments that are not these again.
         """
         name, identity = brief(name_of(fragment)), brief(fragment.get("id"))
-        if not name:
+        if not name or self.continues(fragment):
             return False
         if (identity and identity != self.id) or self.is_renamed(fragment, tools):
             return True
@@ -125,6 +125,20 @@ class SentCall:
         is_repeated = bool(identity) and self.has_sent(arguments or "")
         is_renamed = bool(self.name) and name not in (self.name, self.full_name)
         return is_renamed or (other.is_complete and not is_repeated)
+
+    def continues(self, fragment: Chunk) -> bool:
+        """Tell whether the arguments in *fragment* are more of these, whatever its id.
+
+        They are while these are not complete, without another name; under the same name
+        unless they begin an object.
+        """
+        name, text = brief(name_of(fragment)), function(fragment).get("arguments")
+        if not (self.name and isinstance(text, str) and text) or self.is_complete:
+            return False
+        if not name:
+            return True
+        is_same = self._has_opened and name in (self.name, self.full_name)
+        return is_same and not begins_object(text)
 
     def lose(self) -> None:
         """Record that an event was lost: it may have had arguments of this call.
@@ -270,11 +284,8 @@ class SentCalls(dict[int, SentCall]):
 
         There is *room* for so many characters of its arguments; if 0, none may open.
         """
-        at, identity, name = (
-            index_of(fragment),
-            brief(fragment.get("id")),
-            name_of(fragment),
-        )
+        at, name = index_of(fragment), name_of(fragment)
+        identity = brief(fragment.get("id"))
         opened = self.get(at)
         is_new = opened is None
         if opened is None:
@@ -288,8 +299,7 @@ class SentCalls(dict[int, SentCall]):
         if identity and not opened.id:
             opened.id = identity
             self.ids |= {identity}
-        is_more = opened.name and name and not is_new
-        rest = opened.rest_of_name(name, NONE) if is_more else ""
+        rest = opened.rest_of_name(name, NONE) if opened.name and not is_new else ""
         opened.more += rest if len(opened.more) < LONG else ""
         opened.name = opened.name or brief(name)
         opened.custom = opened.custom or "custom" in fragment

@@ -225,7 +225,10 @@ class OpenCalls:
         """Return the call that *fragment*, without an index, opens or continues."""
         identity, last = brief(fragment.get("id")), self._last.get(choice)
         known = self._ids.get((choice, identity)) if identity else last
-        if known is None:
+        opened = last and last.opened(sent)
+        if opened and known in (None, last) and opened.continues(fragment):
+            known, goes_on = last, True
+        elif known is None:
             goes_on = False
         elif identity:
             goes_on = not self._opens_another(known, fragment, sent)
