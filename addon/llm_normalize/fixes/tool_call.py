@@ -65,9 +65,7 @@ class ToolCallCustomHollow(PartFix):
 
 def _drop(call: Chunk) -> bool:
     custom = call.get("custom", "")
-    filled = custom is not None and (
-        not isinstance(custom, dict) or any(custom.values())
-    )
+    filled = any(custom.values()) if isinstance(custom, dict) else custom is not None
     if filled or not {"function", "arguments"} & call.keys():
         return False
     del call["custom"]

@@ -114,9 +114,7 @@ class Figures:
 
     def write(self, text: str) -> None:
         """Count *text* that the model has written."""
-        self._written += (
-            len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
-        )
+        self._written += len(text.encode(errors="surrogatepass"))
 
     def take(self, usage: Json) -> None:
         """Take the provider's own figures, if there are any."""

@@ -119,10 +119,12 @@ class PairsLog:
         if not batch:  # else whatever is appended does that
             self.file.let_go()
         # No stream can move while lines are made: it would wait for each thing that it reads
-        # or writes. So that is done by turns, unless mitmproxy waits for the last of them.
+        # or writes. So that is done by turns, unless many pile up, or mitmproxy waits for the
+        # last of them.
         lines, size = list[bytes](), 0
         for at, entry in enumerate(batch):
-            if at and at % _BITE == 0 and not self._closed:
+            has_time = not self._closed and self._queue.qsize() < _BATCH
+            if at and at % _BITE == 0 and has_time:
                 time.sleep(_BREATH_SECONDS)
             try:
                 lines.append(line(entry))

@@ -302,9 +302,8 @@ def _choice(choice: Chunk, *, alone: bool) -> Iterator[str]:
         if key in ("role", "tool_calls", "function_call") or not value:
             continue
         yield from _block("text" if key == "content" else key, _plain(value))
-    legacy = (
-        [{"function": message["function_call"]}] if message.get("function_call") else []
-    )
+    call = message.get("function_call")
+    legacy = [{"function": call}] if call else []
     for number, call in enumerate([*calls(message), *legacy]):
         called = function(call)
         name = f"call {number}: {called.get('name')}"

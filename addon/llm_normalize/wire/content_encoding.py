@@ -75,9 +75,8 @@ class _Zlib(Decoder):
     def __init__(self, window: int) -> None:
         self._window = window
         self._inflate = zlib.decompressobj(window)
-        self._head: bytes | None = (
-            b""  # the first two bytes of a deflate body, until they are known
-        )
+        # The first two bytes of a deflate body, until they are known.
+        self._head: bytes | None = b""
         self._behind = b""  # the first byte after a member, until the second arrives
         self._over = False  # everything that follows is garbage
 

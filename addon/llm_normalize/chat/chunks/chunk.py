@@ -7,7 +7,8 @@ from ...wire.json_text import Json
 
 type Chunk = dict[str, Any]
 
-FLAT = frozenset(("response", "tool_calls", "finish_reason"))
+_END = frozenset(("finish_reason",))
+FLAT = frozenset(("response", "tool_calls")) | _END
 """Keys under which an answer stands at the top."""
 
 _AROUND = ("data", "response", "result", "payload", "output")
@@ -123,8 +124,10 @@ def is_flat(value: Chunk) -> bool:
     is_wrapped = isinstance(result, str) and str(value.get("object")).startswith(
         "chat."
     )
-    has_answer = not FLAT.isdisjoint(value) and enveloped_in(value) is None
-    return is_wrapped or has_answer
+    found: object = FLAT & value.keys()
+    if found == _END:  # nothing but the end of an answer
+        found = value["finish_reason"] and value.keys() <= _END | {"usage", "p"}
+    return is_wrapped or bool(found and enveloped_in(value) is None)
 
 
 def enveloped_in(value: Chunk, deep: int = _DEEP) -> str | None:

@@ -82,11 +82,22 @@ def _is_capitalized_error(value: Chunk) -> bool:
 
 
 def _is_named_error(value: Chunk) -> bool:
-    """Tell whether a key of *value* names an error, or its type does, whatever its words."""
-    if "error" in (value.get("type"), value.get("event")):
-        return len(value) > 1
-    found = [each for key, each in value.items() if _SAYS_SO(key)]
-    return any(each not in (None, 0, 200, "", "0", "200", [], {}) for each in found)
+    """Tell whether a key of *value* names an error, or its type does, whatever its words.
+
+    What has another type is about a tool, or a step of the answer.
+    """
+    kind = value.get("type") or value.get("event")
+    if kind:
+        return kind == "error" and len(value) > 1
+    return not all(_is_void(each) for key, each in value.items() if _SAYS_SO(key))
+
+
+def _is_void(value: Json) -> bool:
+    """Tell whether *value*, under the key of an error, says that there is none."""
+    if isinstance(value, dict):
+        return all(map(_is_void, value.values()))
+    text = str(value or "").strip().lower()
+    return not text.strip("0.-") or text in _FINE | {"none", "null", "no error"}
 
 
 def is_fine(value: Chunk) -> bool:

@@ -113,7 +113,7 @@ class SentCall:
         or complete arguments that are not these again.
         """
         name, identity = brief(name_of(fragment)), brief(fragment.get("id"))
-        if not name or self.continues(fragment):
+        if not name or self.continues(fragment, tools):
             return False
         if (identity and identity != self.id) or self.is_renamed(fragment, tools):
             return True
@@ -126,19 +126,20 @@ class SentCall:
         is_renamed = bool(self.name) and name not in (self.name, self.full_name)
         return is_renamed or (other.is_complete and not is_repeated)
 
-    def continues(self, fragment: Chunk) -> bool:
+    def continues(self, fragment: Chunk, tools: Tools) -> bool:
         """Tell whether the arguments in *fragment* are more of these, whatever its id.
 
-        They are while these are not complete, without another name; under the same name
-        unless they begin an object.
+        They are while these are not complete, without another name, and begin no object
+        unless they are the first. Under the same name they are amid an object.
         """
         name, text = brief(name_of(fragment)), function(fragment).get("arguments")
-        if not (self.name and isinstance(text, str) and text) or self.is_complete:
+        if not (isinstance(text, str) and text.strip() and self.name):
             return False
-        if not name:
-            return True
-        is_same = self._has_opened and name in (self.name, self.full_name)
-        return is_same and not begins_object(text)
+        is_over = self.is_complete or self.custom or self.full_name in tools.bare
+        if is_over or (self.length and begins_object(text)):
+            return False
+        is_amid = bool(self._open) and begins_object(self.arguments or "{")
+        return not name or (is_amid and name in (self.name, self.full_name))
 
     def lose(self) -> None:
         """Record that an event was lost: it may have had arguments of this call.

@@ -225,8 +225,8 @@ class OpenCalls:
         """Return the call that *fragment*, without an index, opens or continues."""
         identity, last = brief(fragment.get("id")), self._last.get(choice)
         known = self._ids.get((choice, identity)) if identity else last
-        opened = last and last.opened(sent)
-        if opened and known in (None, last) and opened.continues(fragment):
+        opened = None if last is None else last.opened(sent)
+        if opened and known in (None, last) and opened.continues(fragment, self.tools):
             known, goes_on = last, True
         elif known is None:
             goes_on = False

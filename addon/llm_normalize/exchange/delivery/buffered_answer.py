@@ -139,9 +139,8 @@ def repair_response(response: http.Response, running: RunningAnswer) -> Figures:
                 repaired.status = status
                 repaired.fixed(STATUS)
     except ValueError as error:
-        why = quoted(
-            running.flow, str(error)
-        )  # it names the encoding, as that is named
+        # It names the encoding, as that is named.
+        why = quoted(running.flow, str(error))
         logger.warning("%s: the body cannot be decoded (%s)", label, why)
     except Exception:
         logger.exception("%s: repair failed, the body stays as it is", label)

@@ -286,6 +286,4 @@ class ItemReader(EventReader):
 
     def _count(self, text: str) -> None:
         self._held += len(text)
-        self._written += (
-            len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
-        )
+        self._written += len(text.encode(errors="surrogatepass"))
