@@ -82,14 +82,17 @@ class SecondAnswer:
             find_retry: Called when the first answer is complete.
         """
         running, response = self.running, self.exchange.response
+        # Whatever becomes of the addon while the body arrives: what waits has a record.
+        waited, running.pending = running.pending, True
         first = await self.streams.first_body(self.client)
         if first is None:
+            running.pending = waited
             if self.exchange.has_begun:
                 self._begin_stream()
             return  # mitmproxy collects it
         response.data.content = first
         running.is_last = running.is_live = True
-        running.pending, has_arrived = True, False
+        has_arrived = False
         try:
             retry = find_retry(self.exchange, running)
             if retry is None and self.exchange.has_begun:
