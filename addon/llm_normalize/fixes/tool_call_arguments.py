@@ -59,7 +59,8 @@ class ToolCallArgumentsObject(PartFix):
         for inner in functions(part):
             arguments = inner.get("arguments")
             if arguments is not None and not isinstance(arguments, str):
-                inner["arguments"] = dumps(arguments or {}).decode()  # `[]` of PHP
+                given = {} if arguments == [] else arguments  # PHP's empty array
+                inner["arguments"] = dumps(given).decode()
                 changed = True
         return changed
 

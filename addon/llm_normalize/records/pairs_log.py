@@ -123,8 +123,8 @@ class PairsLog:
         # last of them.
         lines, size = list[bytes](), 0
         for at, entry in enumerate(batch):
-            has_time = not self._closed and self._queue.qsize() < _BATCH
-            if at and at % _BITE == 0 and has_time:
+            is_turn = at > 0 and at % _BITE == 0
+            if is_turn and not self._closed and self._queue.qsize() < _BATCH:
                 time.sleep(_BREATH_SECONDS)
             try:
                 lines.append(line(entry))

@@ -121,9 +121,8 @@ def is_flat(value: Chunk) -> bool:
     result = value.get("result")
     if isinstance(result, dict) and value.get("success") is True:
         return _are_choices(result.get("choices")) or is_flat(result)
-    is_wrapped = isinstance(result, str) and str(value.get("object")).startswith(
-        "chat."
-    )
+    kind = str(value.get("object"))
+    is_wrapped = isinstance(result, str) and kind.startswith("chat.")
     found: object = FLAT & value.keys()
     if found == _END:  # nothing but the end of an answer
         found = value["finish_reason"] and value.keys() <= _END | {"usage", "p"}
