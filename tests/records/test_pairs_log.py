@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -59,7 +60,6 @@ class Disk:
     def __init__(self) -> None:
         self.full = False
         self.room: int | None = None  # bytes until the disk is full
-        self.piece: int | None = None  # bytes that one write takes
         self.can_truncate = True
         self.gate = threading.Event()
         self.gate.set()
@@ -74,8 +74,7 @@ class Disk:
         assert self.gate.wait(20)
         if self.full or self.room == 0:
             raise OSError(errno.ENOSPC, "No space left on device")
-        sizes = [len(data), self.piece, self.room]
-        size = min(each for each in sizes if each is not None)
+        size = min(len(data), len(data) if self.room is None else self.room)
         self.writes.append(size)
         if self.room is not None:
             self.room -= size
@@ -125,29 +124,19 @@ def written(log: PairsLog) -> Callable[[], bool]:
 # -- lines -------------------------------------------------------------------------
 
 
-def test_closing_writes_all_that_was_handed_over(logs: Logs) -> None:
-    log = logs.make()
-    for n in range(3000):
-        log.write(pair(n))
-    log.close()
-    assert numbers(logs.path) == list(range(3000))
-    assert log.lost == 0
-
-
-def test_records_of_several_threads_stay_whole(logs: Logs) -> None:
-    log = logs.make()
-
-    def write() -> None:
-        for n in range(500):
-            log.write(pair(n))
-
-    writers = [threading.Thread(target=write) for _ in range(4)]
-    for each in writers:
-        each.start()
-    for each in writers:
-        each.join()
-    log.close()
-    assert sorted(numbers(logs.path)) == sorted([*range(500)] * 4)
+def test_lines_are_made_by_turns_unless_they_pile_up(
+    logs: Logs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, slept, entries = logs.make(), list[float](), [pair(n) for n in range(100)]
+    monkeypatch.setattr(pairs_log, "time", SimpleNamespace(sleep=slept.append))
+    log._write(entries)
+    log._closed = True  # mitmproxy waits for it
+    log._write(entries)
+    log._closed = False
+    monkeypatch.setattr(pairs_log, "_BATCH", 0)
+    log._write(entries)
+    assert slept == [pairs_log._BREATH_SECONDS] * 3  # of the first ones
+    assert numbers(logs.path) == [*range(100)] * 3
 
 
 def test_a_log_without_records_makes_no_file(logs: Logs) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import gzip
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable
 from dataclasses import replace
 from typing import Any
 
@@ -45,6 +45,7 @@ class FirstAnswer:
 
     def __init__(self, body: bytes | None) -> None:
         self.first = body
+        self.before: Callable[[], object] = dict
         self.is_forgotten = False
         self.received = b""
 
@@ -52,6 +53,7 @@ class FirstAnswer:
         return self
 
     async def body(self, _: int) -> bytes | None:
+        self.before()
         return self.first
 
     def forget_body(self) -> None:
@@ -166,6 +168,15 @@ def test_addon_that_is_gone_when_the_answer_arrives(
         proxy.feed(made, b"")
     (record,) = proxy.records("flow")
     assert record["end"] == "complete"
+
+
+def test_reload_before_the_first_body_keeps_the_record(
+    proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first(monkeypatch).before = proxy.addon.done
+    replies.append(Reply(401, "No", JSON, dumps(GOOD_BODY)))
+    play(proxy, refused())
+    assert proxy.records("flow")[0]["end"] == "complete"
 
 
 @pytest.fixture
