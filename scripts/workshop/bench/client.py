@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import http
+import os
 import ssl
 import time
 from collections.abc import Sequence
@@ -117,9 +118,7 @@ class Stream:
         if self.fault or found in self._wanted:
             return
         wanted = self._wanted[0]
-        pairs = enumerate(zip(found, wanted, strict=False))
-        shorter = min(len(found), len(wanted))
-        at = next((place for place, (a, b) in pairs if a != b), shorter)
+        at = len(os.path.commonprefix([found, wanted]))  # noqa: RUF071 - bytes
         what = "text" if is_text else "bytes"
         self.fault = (
             f"has other {what} than it must have: {found[at : at + 80]!r} "

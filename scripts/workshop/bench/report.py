@@ -81,7 +81,8 @@ def markdown(result: Result) -> str:
         f"{figure} The proxy's CPU time per event, as a multiple of that of a mitmdump "
         "that only streams, beside it on one CPU with the same traffic. `lean.py` is an "
         "addon of a hundred lines that parses every event, and repairs nulls alone. "
-        "Events are 10 ms apart; each stream is new, and verified to its last byte."
+        "Events are 10 ms apart; each stream is new, and verified to its last byte. "
+        "A round in which a side fell behind is run again, at most twice."
     )
     return "\n\n".join([head, table(result), key]) + "\n"
 
