@@ -16,8 +16,7 @@ from llm_normalize.chat.state.stream_state import Asked, Seen
 from llm_normalize.chat.tool_calls import text_parts
 from llm_normalize.chat.tool_calls.text_parts import Part, Place, Wanted, read
 from llm_normalize.fixes import EVERY_FIX, FIXES
-from llm_normalize.fixes.think_as_text import ThinkAsText
-from llm_normalize.fixes.tool_call_as_text import ToolCallAsText
+from llm_normalize.fixes.written_text import ThinkAsText, ToolCallAsText
 from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, completion, head, wire

@@ -48,7 +48,7 @@ answer_head lines data data_glued done error_events error_bodies choices choice 
 message body_or_stream fields envelope role content cumulative reasoning logprobs
 annotations finish_word finish_place finish_of_calls tool_call tool_call_index
 tool_call_id tool_call_name tool_call_head tool_call_arguments function_call
-usage_figures usage_place think_as_text tool_call_as_text
+usage_figures usage_place written_text
 """
 _ORDER = """
 # the answer itself

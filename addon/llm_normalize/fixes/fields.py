@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from ..chat.chunks.chunk import (
+    REASONING,
     Chunk,
     calls,
     choices,
@@ -16,17 +17,20 @@ from ..chat.chunks.chunk import (
 from ..chat.chunks.chunk_content import is_empty_chunk, is_hollow
 from ..chat.chunks.openai_fields import ERROR, parts
 from ..chat.errors.chunk_errors import take_errors
-from ..chat.state.stream_state import Asked
+from ..chat.state.stream_state import MAX_TRACKED, Asked, Seen
 from ..repair.fix import (
     BODY,
     DONE,
     HI,
+    ROLE,
     STOP,
     TEXT,
     USAGE_ASKED,
     WORD,
+    DeltaFix,
     Example,
     Fix,
+    PartFix,
     calling,
     chunk,
     completion,
@@ -105,6 +109,110 @@ def _drop_calls(part: Chunk, is_spare: Callable[[Chunk], bool]) -> bool:
 def _says_nothing(call: Chunk) -> bool:
     fields = {**call, **function(call)}
     return not any(without(fields, "index", "type", "function").values())
+
+
+# `role` is null or empty where OpenAI leaves it out.
+class RoleNull(DeltaFix):
+    """Drop a role that says nothing."""
+
+    name = "role-null"
+    changes = '`delta.role`: `null` or `""` -> removed'
+    why = (
+        'Strict clients fail to parse it (Vercel AI SDK: expected "assistant"); '
+        'naive ones show "null".'
+    )
+    providers = ("NVIDIA NIM", "SGLang", "MiniMax", "Groq and Mistral gateways")
+    handles = Finding.NULL_ROLE
+    sources = (
+        "https://github.com/sgl-project/sglang/issues/9657",
+        "https://github.com/BerriAI/litellm/issues/2010",
+        "https://github.com/vercel/ai/issues/15464",
+    )
+    examples = (
+        Example("null", [ROLE, chunk({"role": None, "content": "Hi"})], [ROLE, WORD]),
+        Example("empty", [ROLE, chunk({"role": "", "content": "Hi"})], [ROLE, WORD]),
+        Example.untouched("real role", [ROLE]),
+    )
+
+    def delta(self, index: int, choice: Chunk, delta: Chunk) -> bool:
+        """Drop the key."""
+        if delta.get("role", "assistant"):
+            return False
+        del delta["role"]
+        return True
+
+
+# `tool_calls` or `function_call` is null, or an empty list, where there is no call.
+class ToolCallsNull(PartFix):
+    """Leave the keys out where there is no call, as OpenAI does."""
+
+    name = "tool-calls-null"
+    changes = "`tool_calls: null` or `[]`, `function_call: null` -> removed"
+    why = "Iterating over null raises; strict schemas want an array or no key."
+    providers = ("SGLang", "exo", "Bedrock gateways", "LiteLLM", "vLLM 0.6 (`[]`)")
+    handles = Finding.NULL_CALLS
+    sources = (
+        "https://github.com/sgl-project/sglang/issues/9657",
+        "https://github.com/exo-explore/exo/issues/2092",
+        "https://github.com/aws-samples/bedrock-access-gateway/issues/21",
+    )
+    examples = (
+        Example.of_event(
+            "null",
+            chunk({"content": "Hi", "tool_calls": None, "function_call": None}),
+            WORD,
+        ),
+        Example.of_event(
+            "empty list", chunk({"content": "Hi", "tool_calls": []}), WORD
+        ),
+        Example.of_message("body", {**HI, "tool_calls": []}, HI),
+        Example.untouched("call", [calling(head())]),
+    )
+
+    def part(self, part: Chunk) -> bool:
+        """Drop the keys."""
+        keys = ("tool_calls", "function_call")
+        return drop_keys(part, [key for key in keys if key in part and not part[key]])
+
+
+_SO = chunk({"role": "assistant", "content": "", "reasoning_content": "so"})
+_NULL = chunk({"content": "Hi", "reasoning_content": None})
+
+
+# Reasoning that is null again once the text has begun.
+class ReasoningNull(DeltaFix):
+    """Leave the key out, after reasoning has been sent."""
+
+    name = "reasoning-null"
+    changes = "`reasoning_content: null` after reasoning -> removed"
+    why = "openai-node's helper puts the null in the place of all reasoning so far."
+    providers = ("DeepSeek", "DashScope", "SGLang", "vLLM")
+    handles = Finding.REASONING | Finding.NULL_REASONING
+    sources = (
+        "https://api-docs.deepseek.com/guides/reasoning_model",
+        "https://github.com/sgl-project/sglang/issues/9657",
+    )
+    also_covered_by = ("field-null",)
+    examples = (
+        Example("text", [_SO, _NULL], [_SO, WORD]),
+        Example.untouched("no reasoning", [_NULL]),
+        Example.untouched("more reasoning", [_SO, _SO]),
+    )
+
+    def __init__(self, asked: Asked, seen: Seen) -> None:
+        super().__init__(asked, seen)
+        self._thought: set[int] = set()  # choices that have reasoned
+
+    def delta(self, index: int, choice: Chunk, delta: Chunk) -> bool:
+        """Drop the keys."""
+        changed = False
+        for key in REASONING:
+            if delta.get(key) and len(self._thought) < MAX_TRACKED:
+                self._thought.add(index)
+            elif index in self._thought and delta.get(key, "") is None:
+                del delta[key]
+                changed = True
+        return changed
 
 
 _NAMELESS = {"content": "Hi", "name": None}

@@ -1,9 +1,8 @@
 """The reasoning of an answer."""
 
-from ..chat.chunks.chunk import EVERY_REASONING, REASONING, Chunk
+from ..chat.chunks.chunk import EVERY_REASONING, Chunk
 from ..chat.chunks.chunk_split import part_first
-from ..chat.state.stream_state import MAX_TRACKED, Asked, Seen
-from ..repair.fix import HI, WORD, DeltaFix, Example, Fix, PartFix, chunk, head
+from ..repair.fix import HI, WORD, Example, Fix, PartFix, chunk, head
 from ..repair.look import Finding
 
 _DETAILS = {
@@ -75,46 +74,6 @@ def _details(part: Chunk) -> str:
     )
     texts = [each.get("text") or each.get("summary") for each in details]
     return "".join(text for text in texts if isinstance(text, str))
-
-
-_SO = chunk({"role": "assistant", "content": "", "reasoning_content": "so"})
-_NULL = chunk({"content": "Hi", "reasoning_content": None})
-
-
-# Reasoning that is null again once the text has begun.
-class ReasoningNull(DeltaFix):
-    """Leave the key out, after reasoning has been sent."""
-
-    name = "reasoning-null"
-    changes = "`reasoning_content: null` after reasoning -> removed"
-    why = "openai-node's helper puts the null in the place of all reasoning so far."
-    providers = ("DeepSeek", "DashScope", "SGLang", "vLLM")
-    handles = Finding.REASONING | Finding.NULL_REASONING
-    sources = (
-        "https://api-docs.deepseek.com/guides/reasoning_model",
-        "https://github.com/sgl-project/sglang/issues/9657",
-    )
-    also_covered_by = ("field-null",)
-    examples = (
-        Example("text", [_SO, _NULL], [_SO, WORD]),
-        Example.untouched("no reasoning", [_NULL]),
-        Example.untouched("more reasoning", [_SO, _SO]),
-    )
-
-    def __init__(self, asked: Asked, seen: Seen) -> None:
-        super().__init__(asked, seen)
-        self._thought: set[int] = set()  # choices that have reasoned
-
-    def delta(self, index: int, choice: Chunk, delta: Chunk) -> bool:
-        """Drop the keys."""
-        changed = False
-        for key in REASONING:
-            if delta.get(key) and len(self._thought) < MAX_TRACKED:
-                self._thought.add(index)
-            elif index in self._thought and delta.get(key, "") is None:
-                del delta[key]
-                changed = True
-        return changed
 
 
 _BOTH = {**HI, "reasoning_content": "so"}

@@ -4,38 +4,6 @@ from ..chat.chunks.chunk import Chunk, in_messages, put_first
 from ..repair.fix import HI, ROLE, TEXT, WORD, DeltaFix, Example, PartFix, chunk
 from ..repair.look import Finding
 
-
-# `role` is null or empty where OpenAI leaves it out.
-class RoleNull(DeltaFix):
-    """Drop a role that says nothing."""
-
-    name = "role-null"
-    changes = '`delta.role`: `null` or `""` -> removed'
-    why = (
-        'Strict clients fail to parse it (Vercel AI SDK: expected "assistant"); '
-        'naive ones show "null".'
-    )
-    providers = ("NVIDIA NIM", "SGLang", "MiniMax", "Groq and Mistral gateways")
-    handles = Finding.NULL_ROLE
-    sources = (
-        "https://github.com/sgl-project/sglang/issues/9657",
-        "https://github.com/BerriAI/litellm/issues/2010",
-        "https://github.com/vercel/ai/issues/15464",
-    )
-    examples = (
-        Example("null", [ROLE, chunk({"role": None, "content": "Hi"})], [ROLE, WORD]),
-        Example("empty", [ROLE, chunk({"role": "", "content": "Hi"})], [ROLE, WORD]),
-        Example.untouched("real role", [ROLE]),
-    )
-
-    def delta(self, index: int, choice: Chunk, delta: Chunk) -> bool:
-        """Drop the key."""
-        if delta.get("role", "assistant"):
-            return False
-        del delta["role"]
-        return True
-
-
 _WRONG = {"role": "model", "content": "Hi"}
 
 

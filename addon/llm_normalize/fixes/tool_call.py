@@ -5,7 +5,6 @@ from ..chat.chunks.chunk import (
     calls,
     change_all,
     deltas,
-    drop_keys,
     envelope_of,
     function,
     index_of,
@@ -13,8 +12,6 @@ from ..chat.chunks.chunk import (
 )
 from ..chat.chunks.chunk_split import bare_of, fragments_of, part_calls
 from ..repair.fix import (
-    HI,
-    WORD,
     DeltaFix,
     Example,
     Fix,
@@ -70,39 +67,6 @@ def _drop(call: Chunk) -> bool:
         return False
     del call["custom"]
     return True
-
-
-# `tool_calls` or `function_call` is null, or an empty list, where there is no call.
-class ToolCallsNull(PartFix):
-    """Leave the keys out where there is no call, as OpenAI does."""
-
-    name = "tool-calls-null"
-    changes = "`tool_calls: null` or `[]`, `function_call: null` -> removed"
-    why = "Iterating over null raises; strict schemas want an array or no key."
-    providers = ("SGLang", "exo", "Bedrock gateways", "LiteLLM", "vLLM 0.6 (`[]`)")
-    handles = Finding.NULL_CALLS
-    sources = (
-        "https://github.com/sgl-project/sglang/issues/9657",
-        "https://github.com/exo-explore/exo/issues/2092",
-        "https://github.com/aws-samples/bedrock-access-gateway/issues/21",
-    )
-    examples = (
-        Example.of_event(
-            "null",
-            chunk({"content": "Hi", "tool_calls": None, "function_call": None}),
-            WORD,
-        ),
-        Example.of_event(
-            "empty list", chunk({"content": "Hi", "tool_calls": []}), WORD
-        ),
-        Example.of_message("body", {**HI, "tool_calls": []}, HI),
-        Example.untouched("call", [calling(head())]),
-    )
-
-    def part(self, part: Chunk) -> bool:
-        """Drop the keys."""
-        keys = ("tool_calls", "function_call")
-        return drop_keys(part, [key for key in keys if key in part and not part[key]])
 
 
 _OPENING = without(head(), "function")
