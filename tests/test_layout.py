@@ -346,7 +346,7 @@ def test_adaptation_module_is_small_and_needs_little(path: Path) -> None:
     assert lines_of(path) <= FIX_LINES
     assert imports(path)[0] == set()
     own = {"adaptation", "message_forms", "tool_schemas"}
-    words = {"wire/json_text", "text/placeholder"}
+    words = {"wire/json_text", "wire/call_arguments", "text/placeholder"}
     assert imports(path)[1] <= {f"request/{each}" for each in own} | words
 
 

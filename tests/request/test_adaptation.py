@@ -8,6 +8,7 @@ import pytest
 
 from llm_normalize.options import EVERY
 from llm_normalize.request.adaptation import (
+    HI,
     LEARNED,
     Adaptation,
     RequestExample,
@@ -66,6 +67,9 @@ def test_example_comes_out_as_declared(
     assert bool(edits) is example.changes
     again = RequestExample.untouched("again", body, example.refusal)
     assert edited(each, again) == (body, [])
+    bare = RequestExample.untouched("bare", {"messages": HI}, example.refusal)
+    if each.key.encode() not in dumps(bare.before):
+        assert edited(each, bare) == (bare.before, [])
 
 
 @pytest.mark.parametrize("each", ADAPTATIONS, ids=lambda each: each.name)

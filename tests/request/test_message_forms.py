@@ -5,13 +5,7 @@ from typing import Any
 import pytest
 
 from growth import MOST, growth
-from llm_normalize.request.message_forms import (
-    with_answers_between,
-    with_neighbours_joined,
-    with_one_system,
-    with_short_ids,
-    with_single_calls,
-)
+from llm_normalize.request import message_forms as forms
 from llm_normalize.request.refusals.refusal_parser import refusal_of
 from llm_normalize.request.tool_schemas import without
 from llm_normalize.wire.json_text import dumps
@@ -23,19 +17,19 @@ CALL = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{
 def test_calls_of_the_second_message_stay_where_the_first_has_none(empty: Any) -> None:
     first = {"role": "assistant", "content": "Let me see.", "tool_calls": empty}
     second = {"role": "assistant", "content": None, "tool_calls": [CALL]}
-    (made,) = with_neighbours_joined([first, second])
+    (made,) = forms.with_neighbours_joined([first, second])
     assert made == {**first, "tool_calls": [CALL]}
 
 
 def test_messages_of_two_users_stay_two() -> None:
     messages = [{"role": "user", "name": name, "content": "Hi"} for name in "ab"]
-    assert with_neighbours_joined(messages) == messages
+    assert forms.with_neighbours_joined(messages) == messages
 
 
 def test_each_result_is_there_once_though_ids_repeat() -> None:
     results = [{"role": "tool", "tool_call_id": "a", "content": text} for text in "xy"]
     calls = {"role": "assistant", "content": None, "tool_calls": [CALL, CALL]}
-    made = with_single_calls([calls, *results])
+    made = forms.with_single_calls([calls, *results])
     assert [each["content"] for each in made if each["role"] == "tool"] == ["x", "y"]
 
 
@@ -54,16 +48,18 @@ PARTS = [{"type": "text", "text": "a"}]
 )
 def test_content_of_several_messages_is_one(contents: Any, joined: Any) -> None:
     messages = [{"role": "user", "content": each} for each in contents]
-    (made,) = with_neighbours_joined(messages)
+    (made,) = forms.with_neighbours_joined(messages)
     assert made == {"role": "user", "content": joined}
-    (made,) = with_one_system([{**each, "role": "system"} for each in messages])
+    (made,) = forms.with_one_system([{**each, "role": "system"} for each in messages])
     assert made == {"role": "system", "content": joined}
 
 
 def test_what_only_a_later_message_has_is_kept() -> None:
     first = {"role": "assistant", "content": "a", "reasoning_content": "x"}
     second = {"role": "assistant", "content": "b", "reasoning_content": "y", "id": 1}
-    (made,) = with_neighbours_joined([first, second, {**first, "id": 2, "audio": {}}])
+    (made,) = forms.with_neighbours_joined(
+        [first, second, {**first, "id": 2, "audio": {}}]
+    )
     assert made == {
         "role": "assistant",
         "content": "a\n\nb\n\na",
@@ -79,11 +75,11 @@ def test_what_only_a_later_message_has_is_kept() -> None:
 @pytest.mark.parametrize(
     "form",
     [
-        with_answers_between,
-        with_neighbours_joined,
-        with_one_system,
-        with_short_ids,
-        with_single_calls,
+        forms.with_answers_between,
+        forms.with_neighbours_joined,
+        forms.with_one_system,
+        forms.with_short_ids,
+        forms.with_single_calls,
     ],
 )
 def test_work_grows_with_the_messages_alone(form: Any, role: str, content: Any) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Self
 
-from ..wire.json_text import Json, as_string, dumps, loads_leniently, value_in
+from ..wire.json_text import Json, as_string
 from ..wire.limits import MAX_EVENT
 from .protocol import JsonObject
 
@@ -21,8 +21,6 @@ _LONGEST = 64
 _DIGEST = 8
 _BETWEEN = "__"
 _COUNTED = re.compile(r"_\d+\Z")
-INVALID = "INVALID_JSON"
-"""The key that Anthropic's documentation proposes for arguments that are no JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,38 +140,3 @@ def chat_call(call_id: str, name: str, arguments: str) -> JsonObject:
     """Return a call as a message of chat has it."""
     function = {"name": name, "arguments": arguments}
     return {"id": call_id, "type": "function", "function": function}
-
-
-def arguments_in(text: str) -> JsonObject:
-    """Return the arguments that a call spells as *text*.
-
-    Clients give them to a program that expects an object, and providers refuse a
-    conversation with others. So what is none (text that breaks off, a list, a key that is
-    there twice) becomes the only value of one, which a tool refuses and the model sees
-    again, instead of a call without its arguments. Some models spell an object as a string.
-    """
-    value = value_in(_bytes(text.strip() or "{}"))
-    if isinstance(value, str):
-        value = value_in(_bytes(value))
-    return value if isinstance(value, dict) else {INVALID: text}
-
-
-def spelled(given: Json) -> str:
-    """Return the arguments of a call in a conversation as chat has them.
-
-    An object that is spelled already stays as it is.
-    """
-    if not isinstance(given, str):
-        text = "{}" if given is None else dumps(given).decode()
-    else:
-        text = given.strip() or "{}"
-    try:
-        if isinstance(loads_leniently(_bytes(text)), dict):
-            return text
-    except (ValueError, RecursionError):
-        """It is spelled anew."""
-    return dumps(arguments_in(text)).decode()
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode(errors="backslashreplace")

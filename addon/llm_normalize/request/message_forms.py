@@ -38,6 +38,13 @@ def with_each_message(body: dict[str, Json], make: Callable[[Json], Json]) -> Js
     return with_messages(body, lambda found: [make(each) for each in found])
 
 
+def with_calls(message: Json, make: Callable[[Message], Message]) -> Json:
+    """The *message* with each of its tool calls as *make* returns it."""
+    calls = listed(as_object(message).get("tool_calls"))
+    made = [make(each) if isinstance(each, dict) else each for each in calls]
+    return message if made == calls else {**message, "tool_calls": made}
+
+
 def role_of(message: Json) -> str:
     """Return the role of a message; empty if it has none."""
     return as_string(as_object(message).get("role"))
@@ -193,9 +200,7 @@ def _with_ids(message: Json, short: dict[str, str]) -> Json:
     if not isinstance(message, dict):
         return message
     made = renamed(message, "tool_call_id")
-    calls = listed(message.get("tool_calls"))
-    found = [renamed(each, "id") if isinstance(each, dict) else each for each in calls]
-    return made if found == calls else {**made, "tool_calls": found}
+    return with_calls(made, lambda call: renamed(call, "id"))
 
 
 def _short_id(given: str, taken: Collection[str]) -> str:

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ...wire.call_arguments import arguments_in
 from ...wire.json_text import Json, as_object, as_string, objects_in
-from ..calls import CallIds, ToolNames, arguments_in
+from ..calls import CallIds, ToolNames
 from ..protocol import JsonObject
 from ..token_count import Counts, Figures
 from .native.parts import INPUT, WORDS

@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from ...wire.call_arguments import spelled
 from ...wire.json_text import Json, as_string
-from ..calls import ToolNames, chat_call, spelled
+from ..calls import ToolNames, chat_call
 from ..protocol import NO_NAME, NO_OUTPUT, JsonObject, UntranslatableError
 from .content import Dropped, blocks_of, joined, parts_of
 from .tool_ids import original

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ...wire.call_arguments import INVALID
 from ...wire.json_text import Json, as_list, as_object, as_string, objects_in
-from ..calls import INVALID
 from ..protocol import JsonObject
 
 _TEXT: JsonObject = {"type": "string"}

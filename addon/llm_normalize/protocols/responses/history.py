@@ -11,8 +11,9 @@ from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ...wire.call_arguments import spelled
 from ...wire.json_text import Json, as_string
-from ..calls import chat_call, spelled
+from ..calls import chat_call
 from ..protocol import NO_NAME, NO_OUTPUT, JsonObject, UntranslatableError
 from .client_tools import CALLS, found_tools
 from .compaction import COMPACTED, TRIGGER, summary_in

@@ -4,8 +4,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar, override
 
+from ...wire.call_arguments import arguments_in
 from ...wire.json_text import Json
-from ..calls import Tool, arguments_in
+from ..calls import Tool
 from ..object_end import ObjectEnd
 from ..protocol import JsonObject, ServerEvent
 from .client_tools import CLIENT_TOOLS

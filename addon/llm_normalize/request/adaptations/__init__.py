@@ -40,6 +40,8 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     messages.RolesNotAlternating,
     messages.UserAfterTool,
     tool_calls.ToolCallIdRefused,
+    tool_calls.ToolCallArgumentsRefused,
+    tool_calls.ToolNameMissing,
     messages.MessageReasoningMissing,
     tool_calls.ThoughtSignatureMissing,
     schemas.ToolSchemaRefused,

@@ -114,7 +114,6 @@ class StoreRefused(Adaptation):
         RequestExample.of_fields("false", {"store": False}, {}),
         RequestExample.of_fields("null", {"store": None}, {}),
         RequestExample.untouched("wanted", {"messages": HI, "store": True}),
-        RequestExample.untouched("without", {"messages": HI}),
     )
 
     def edit(self, body: Body) -> list[Edit]:
@@ -192,7 +191,6 @@ class ToolsEmpty(Adaptation):
         RequestExample.untouched(
             "a tool", {"tools": [{"type": "function", "function": {"name": "f"}}]}
         ),
-        RequestExample.untouched("without", {"messages": HI}),
     )
 
     def edit(self, body: Body) -> list[Edit]:

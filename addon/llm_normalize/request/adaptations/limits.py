@@ -51,7 +51,6 @@ class MaxTokensTooLarge(Adaptation):
             "less-thinking", _thinking(32000, 2000), _thinking(8192, 2000), _IN_RANGE
         ),
         RequestExample.untouched("100", {"messages": HI, "max_tokens": 100}, _IN_RANGE),
-        RequestExample.untouched("none", {"messages": HI}, _IN_RANGE),
     )
 
     def edit(self, body: Body) -> list[Edit]:
@@ -105,7 +104,6 @@ class TemperatureOutOfRange(Adaptation):
             "0.3", {"temperature": Number("0.3")}, {"temperature": 1}, _ONLY_ONE
         ),
         RequestExample.untouched("1", {"messages": HI, "temperature": 1}, _ONLY_ONE),
-        RequestExample.untouched("none", {"messages": HI}, _ONLY_ONE),
     )
 
     def edit(self, body: Body) -> list[Edit]:

@@ -202,7 +202,6 @@ class UserAfterTool(Adaptation):
         RequestExample.untouched(
             "an answer", {"messages": [_RESULT, _BETWEEN, *HI]}, _NOT_AFTER_TOOL
         ),
-        RequestExample.untouched("no result", {"messages": HI}, _NOT_AFTER_TOOL),
     )
 
     def edit(self, body: Body) -> list[Edit]:
@@ -253,7 +252,6 @@ class MessageReasoningMissing(Adaptation):
         RequestExample.untouched(
             "its own", _asked(reasoning_content="Hm."), _NOT_PASSED_BACK
         ),
-        RequestExample.untouched("a user's", {"messages": HI}, _NOT_PASSED_BACK),
     )
 
     def edit(self, body: Body) -> list[Edit]:

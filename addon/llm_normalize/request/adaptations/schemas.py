@@ -30,6 +30,9 @@ _SCHEMAS = ("parameters", "input_schema")
 """Where a tool has it: of chat in its function, of Responses, of Messages."""
 
 
+_NO_PARAMETERS: Json = {"type": "object", "properties": {}}
+
+
 def _tool(parameters: Json) -> Body:
     function = {"name": "f", "parameters": parameters}
     return {"messages": HI, "tools": [{"type": "function", "function": function}]}
@@ -53,7 +56,7 @@ class ToolSchemaRefused(Adaptation):
     changes = "`tools[].function.parameters` -> without the keyword that is refused"
     why = "Gemini, Kimi and llama.cpp know a part of JSON Schema only."
     needs_value = True
-    key = "parameters"
+    key = "tools"
     sent_as = EVERY_FORM
     sources = (
         "https://github.com/anomalyco/opencode/issues/26405",
@@ -108,8 +111,21 @@ class ToolSchemaRefused(Adaptation):
         RequestExample(
             "no type, of a tool without parameters",
             _tool({}),
-            _tool({"type": "object"}),
+            _tool(_NO_PARAMETERS),
             _moonshot("", "type is not defined"),
+        ),
+        RequestExample.of_fields(
+            "no parameters",
+            {"tools": [{"type": "function", "function": {"name": "f"}}]},
+            {
+                "tools": [
+                    {
+                        "type": "function",
+                        "function": {"name": "f", "parameters": _NO_PARAMETERS},
+                    }
+                ]
+            },
+            refused("invalid params, function parameters is empty (2013)"),
         ),
         RequestExample(
             "required, and not there",
@@ -134,7 +150,6 @@ class ToolSchemaRefused(Adaptation):
             _asked({"type": "object", "properties": {"propertyNames": {}}}),
             _UNKNOWN_NAME,
         ),
-        RequestExample.untouched("no tools", {"messages": HI}, _UNKNOWN_NAME),
     )
 
     def edit(self, body: Body) -> list[Edit]:
@@ -153,6 +168,8 @@ class ToolSchemaRefused(Adaptation):
         if not isinstance(tool, dict):
             return tool
         if isinstance(inner := tool.get("function"), dict):
+            if self.value == TYPE:
+                inner = {**inner, "parameters": inner.get("parameters", {})}
             return {**tool, "function": self._tool(inner)}
         made = {key: self._schema(tool[key]) for key in _SCHEMAS if key in tool}
         return {**tool, **made}
@@ -161,5 +178,5 @@ class ToolSchemaRefused(Adaptation):
         if self.value == TOP:
             return without_choice(schema)
         if self.value == TYPE and schema == {}:  # of a tool without parameters
-            return {"type": "object"}
+            return _NO_PARAMETERS
         return without(schema, self.value)

@@ -69,7 +69,6 @@ class ReasoningEffortUnknown(Adaptation):
         RequestExample.untouched(
             "low", {"messages": HI, "reasoning_effort": "low"}, _LEVELS
         ),
-        RequestExample.untouched("none", {"messages": HI}, _LEVELS),
     )
 
     def edit(self, body: Body) -> list[Edit]:
@@ -289,7 +288,6 @@ class ThinkingFormRefused(Adaptation):
         RequestExample.untouched(
             "off", {"messages": HI, "thinking": {"type": "disabled"}}, _WANTS_NEW
         ),
-        RequestExample.untouched("none", {"messages": HI}, _WANTS_NEW),
     )
 
     def edit(self, body: Body) -> list[Edit]:

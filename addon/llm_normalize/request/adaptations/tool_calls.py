@@ -1,8 +1,12 @@
 """Calls in the history: how many in an answer, their ids and signatures."""
 
-from ...wire.json_text import Json
+from ...wire.call_arguments import spelled
+from ...wire.json_text import Json, as_object
 from ..adaptation import (
+    CHAT,
     HI,
+    RESPONSES,
+    TRANSLATED,
     Adaptation,
     Body,
     Edit,
@@ -12,7 +16,10 @@ from ..adaptation import (
     replaced,
 )
 from ..message_forms import (
+    calls_of,
     listed,
+    role_of,
+    with_calls,
     with_each_message,
     with_messages,
     with_short_ids,
@@ -106,13 +113,137 @@ class ToolCallIdRefused(Adaptation):
             "OpenAI's", _asked("call_1"), _asked("t8wLHgKZJ"), _NINE_LETTERS
         ),
         RequestExample.untouched("nine letters", _asked("abcDEF123"), _NINE_LETTERS),
-        RequestExample.untouched("no calls", {"messages": HI}, _NINE_LETTERS),
     )
 
     def edit(self, body: Body) -> list[Edit]:
         """Replace them."""
         path = "messages[*].tool_calls[*].id"
         return replaced(body, "messages", with_messages(body, with_short_ids), path)
+
+
+_NO_JSON = refused(
+    'The "function.arguments" parameter of the code model must be in JSON format.'
+)
+
+
+def _given(arguments: Json) -> Json:
+    called = {"id": "c", "function": {"name": "f", "arguments": arguments}}
+    return {"role": "assistant", "tool_calls": [called]}
+
+
+# Arguments of a call in the history that are no JSON object.
+class ToolCallArgumentsRefused(Adaptation):
+    """Send an object; what broke off becomes its only value, so that the model sees it."""
+
+    name = "tool-call-arguments-refused"
+    changes = 'arguments of a call in the history: `""`, `{"a"` -> an object'
+    why = (
+        "Once a call was wrong, vLLM, DashScope, MiniMax and llama.cpp answer 400 or 500 "
+        "to each request of the session."
+    )
+    key = "arguments"
+    sent_as = (CHAT, TRANSLATED, RESPONSES)
+    sources = (
+        "https://github.com/vllm-project/vllm/issues/43995",
+        "https://github.com/MoonshotAI/kimi-cli/issues/2165",
+        "https://github.com/HKUDS/nanobot/issues/1487",
+        "https://github.com/NousResearch/hermes-agent/issues/12167",
+        "https://github.com/OpenHands/OpenHands/issues/13949",
+        "https://github.com/router-for-me/CLIProxyAPI/issues/2001",
+    )
+    examples = (
+        RequestExample.of_messages(
+            "broke off",
+            [*HI, _given('{"a')],
+            [*HI, _given('{"INVALID_JSON":"{\\"a"}')],
+            _NO_JSON,
+        ),
+        RequestExample.of_messages(
+            "empty", [*HI, _given("")], [*HI, _given("{}")], _NO_JSON
+        ),
+        RequestExample(
+            "Responses",
+            {"input": [{"type": "function_call", "arguments": "null"}]},
+            {"input": [{"type": "function_call", "arguments": "{}"}]},
+            _NO_JSON,
+        ),
+        RequestExample.untouched(
+            "an object", {"messages": [*HI, _given('{ "a": 1 }')]}, _NO_JSON
+        ),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Spell them as objects."""
+        path = "messages[*].tool_calls[*].function.arguments"
+        made = with_each_message(body, _with_objects)
+        items = [_with_object(each) for each in listed(body.get("input"))]
+        return [
+            *replaced(body, "messages", made, path),
+            *(replaced(body, "input", items, "input[*].arguments") if items else []),
+        ]
+
+
+def _with_objects(message: Json) -> Json:
+    def with_object(call: dict[str, Json]) -> dict[str, Json]:
+        return {k: _with_object(v) if k == "function" else v for k, v in call.items()}
+
+    return with_calls(message, with_object)
+
+
+def _with_object(holder: Json) -> Json:
+    if not isinstance(holder, dict) or "arguments" not in holder:
+        return holder
+    return {**holder, "arguments": spelled(holder["arguments"])}
+
+
+_UNNAMED = refused(
+    "GenerateContentRequest.contents[2].parts[0].function_response.name: Name cannot be empty."
+)
+_ASKED = [*HI, _said("a")]
+
+
+# A tool's result without the name of the tool, which OpenAI does not have.
+class ToolNameMissing(Adaptation):
+    """Name the function whose call it answers."""
+
+    name = "tool-name-missing"
+    changes = "a tool's message without `name` -> with that of its call"
+    why = "Gemini answers 400 to each request of the session."
+    key = "tool_call_id"
+    sources = (
+        "https://github.com/NousResearch/hermes-agent/pull/19728",
+        "https://github.com/ollama/ollama/issues/14214",
+        "https://github.com/FoundationAgents/OpenManus/issues/824",
+    )
+    examples = (
+        RequestExample.of_messages(
+            "missing",
+            [*_ASKED, _result("a")],
+            [*_ASKED, {**_result("a"), "name": "f"}],
+            _UNNAMED,
+        ),
+        RequestExample.untouched(
+            "its own", {"messages": [*_ASKED, {**_result("a"), "name": "g"}]}, _UNNAMED
+        ),
+        RequestExample.untouched(
+            "of no call", {"messages": [*_ASKED, _result("b")]}, _UNNAMED
+        ),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Name it."""
+        names: dict[Json, Json] = {}
+
+        def with_name(message: Json) -> Json:
+            for call in calls_of(message):
+                names[str(call.get("id"))] = as_object(call.get("function")).get("name")
+            if role_of(message) != "tool" or message.get("name"):
+                return message
+            name = names.get(str(message.get("tool_call_id")))
+            return {**message, "name": name} if name else message
+
+        made = with_each_message(body, with_name)
+        return replaced(body, "messages", made, "messages[*].name")
 
 
 _UNSIGNED = (
@@ -154,7 +285,6 @@ class ThoughtSignatureMissing(Adaptation):
             "unknown", _called(_CALL, _CALL), _called(_SIGNED, _CALL), _UNSIGNED
         ),
         RequestExample.untouched("its own", _called(_SIGNED, _CALL), _UNSIGNED),
-        RequestExample.untouched("no call", {"messages": HI}, _UNSIGNED),
     )
 
     def edit(self, body: Body) -> list[Edit]:
@@ -164,16 +294,12 @@ class ThoughtSignatureMissing(Adaptation):
         return replaced(body, "messages", made, path)
 
     def _with_signatures(self, message: Json) -> Json:
-        calls = listed(message.get("tool_calls")) if isinstance(message, dict) else []
-        if not calls:
-            return message
-        made = [
-            self._signed(each, is_first=at == 0) if isinstance(each, dict) else each
-            for at, each in enumerate(calls)
-        ]
-        return message if made == calls else {**message, "tool_calls": made}
+        first = next(iter(calls_of(message)), None)
+        return with_calls(
+            message, lambda call: self._signed(call, is_first=call is first)
+        )
 
-    def _signed(self, call: dict[str, Json], *, is_first: bool) -> Json:
+    def _signed(self, call: dict[str, Json], *, is_first: bool) -> dict[str, Json]:
         if _has_signature(call):
             return call
         known = self.memory.call(call.get("id"))

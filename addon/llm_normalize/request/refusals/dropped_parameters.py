@@ -54,15 +54,9 @@ _FOREIGN = {"input", "output", "source"}
 """What in a message is a tool's own, or a file."""
 # The same of a tool, and of its function.
 _DECLARING = {
-    "type",
-    "function",
-    "custom",
-    "name",
-    "description",
-    "parameters",
-    "format",
+    "type", "function", "custom", "name", "description", "parameters", "format",
     "input_schema",
-}
+}  # fmt: skip
 _DEFINED = (None, "function", "custom")
 """Types of tools that a client runs: what others have beside their type sets them up."""
 _MARKS = {"cache_control", "defer_loading", "eager_input_streaming"}
@@ -339,7 +333,8 @@ def _says_nothing(path: Path, holder: dict[str, Json]) -> bool:
     if key == "id":
         return "role" in holder  # else it is that of a call
     if key == "name":
-        return holder.get("role") not in (None, "function", "tool")
+        is_told = holder.get("role") == "tool" and "tool_call_id" in holder
+        return is_told or holder.get("role") not in (None, "function", "tool")
     if not _FOREIGN.isdisjoint(path[1:-1]):
         return False
     return key not in _SAYING or (key == "refusal" and not holder[key])

@@ -13,8 +13,10 @@ from ..adaptations.messages import (
 from ..adaptations.system_messages import SystemMessageLate, SystemMessageRefused
 from ..adaptations.tool_calls import (
     ThoughtSignatureMissing,
+    ToolCallArgumentsRefused,
     ToolCallIdRefused,
     ToolCallsParallel,
+    ToolNameMissing,
 )
 from .refusal_row import QUOTES, Row, Said, said, words
 
@@ -76,8 +78,6 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             vLLM 400: System message must be at the beginning.
             llama.cpp 500: While executing CallExpression at line 85, column 32 in source:\n{{- raise_exception('System message must be at the beginnin...\nError: Jinja Exception: System message must be at the beginning.
             Ollama 500: system message must be at the beginning
-            MiniMax 400: invalid params, invalid chat setting (2013)
-            Mistral 400: Unexpected role 'system' after role 'user'
             """
         ),
     ),
@@ -96,9 +96,6 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             vLLM 400: [{'type': 'literal_error', 'loc': ('body', 'messages', 3, 'role'), 'msg': "Input should be 'user' or 'assistant'"}]
             Anthropic 400: messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an input message role.
             Ollama 400: unknown variant 'system', expected 'user' or 'assistant'
-            LM Studio 400: request.messages.1.role: Invalid discriminator value. Expected 'user' | 'assistant'
-            grok2api 400: Messages API 不支持 role="system"
-            helm-api 400: invalid_value messages[].role
             """
         ),
     ),
@@ -121,9 +118,6 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             vLLM 400: Conversation roles must alternate user/assistant/user/assistant/...
             Anthropic 400: messages: roles must alternate between "user" and "assistant", but found multiple "assistant" roles in a row
             Bedrock 400: A conversation must alternate between user and assistant roles.
-            Perplexity 400: After the (optional) system message(s), user or tool message(s) should alternate with assistant message(s).
-            TGI 500: Template error: syntax error: Conversation roles must alternate user/assistant/user/assistant/... (in <string>:1)
-            Gemini 400: Please ensure that multiturn requests alternate between user and model.
             """
         ),
     ),
@@ -152,11 +146,11 @@ MESSAGE_ROWS: tuple[Row, ...] = (
         words(
             r"\b(?:message(?! queue)|messages(?! \w*(?: not|not|n't) be)|content(?: blocks?)?"
             r"|contents?\.parts)\b[^;,\n]{0,80}"
-            r"\b(?:must not|cannot|can not|can't|should not|may not) be (?:an )?(?:empty|blank)\b",
+            r"\b(?<!name )(?:must not|cannot|can not|can't|should not|may not) be (?:an )?(?:empty|blank)\b",
             r"\b(?:messages?|content(?: blocks?)?)\b[^;\n]{0,40}\b(?:must|should) "
             r"(?:be (?:a )?non-?empty|have non-?empty|contain non-whitespace)\b",
             r"(?<!response )(?<!file )(?<!document )\b(?:message|content|text field)\b[^;\n]{0,60}"
-            r"\b(?:is|has|have) (?:an )?(?:empty|blank)\b",
+            r"\b(?<!parameters )(?:is|has|have) (?:an )?(?:empty|blank)\b",
             r"(?<!returned )(?<!returned an )\b(?:empty|blank) (?:message )?content\b",
             r"\bcontent\b[^;\n]{0,40}\b(?:at least 1 character|minimum length of 1)\b",
             r"\bassistant messages? (?:must|should) (?:have|contain)(?: either)? content or "
@@ -174,9 +168,6 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             Kimi 400: Invalid request: the message at position 1 with role 'assistant' must not be empty
             Anthropic 400: messages.11: all messages must have non-empty content except for the optional final assistant message
             Anthropic 400: messages: text content blocks must be non-empty
-            Mistral 400: Assistant message must have either content or tool_calls, but not none.
-            Bedrock 400: The content field in the Message object at messages.1 is empty. Add a ContentBlock object to the content field and try again.
-            Gemini 400: contents.parts must not be empty.
             """
         ),
     ),
@@ -198,8 +189,41 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             Mistral 400: Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.
             oMLX 500: Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9
             OpenAI 400: Invalid 'messages[2].tool_calls[0].id': string too long. Expected a string with maximum length 40, but got a string with length 48 instead.
-            Anthropic 400: messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'
-            llama.cpp 500: Jinja Exception: Tool call IDs should be alphanumeric strings with length 9!
+            """
+        ),
+    ),
+    Row(
+        ToolCallArgumentsRefused,
+        words(
+            rf"\barguments{QUOTES}[^;\n]{{0,48}}?\b(?:must|should|has to|have to|needs? to|(?:is|are) not)"
+            r"\b[^;\n]{0,24}\b(?:json|object|dictionary)\b",
+            r"\binvalid (?:json (?:in|for) )?(?:(?:tool|function)[ _-]?(?:call )?)?arguments\b",
+            r"\b(?:pars|decod|deserializ|unmarshal)(?:e|ed|ing)?\b[^;\n]{0,32}\barguments\b",
+            # Python's parser, and a template that finds no object
+            r"\b(?:expecting |unterminated string |extra data|invalid (?:control character|\\{1,4}))"
+            r"[^;\n]{0,40}: line \d{1,9} column \d{1,9} \(char \d{1,9}\)|\bitem pairs from a mapping\b",
+            # a native form: Claude's, Bedrock's, Gemini's
+            rf"\b(?:tool_?use{QUOTES}\.input|function_?call{QUOTES}\.args)\b[^;\n]{{0,48}}"
+            r"\b(?:dictionary|object|invalid|map|struct)\b|\bexpected a valid json object\b",
+        ),
+        said(
+            """
+            DashScope 400: <400> InternalError.Algo.InvalidParameter: The "function.arguments" parameter of the code model must be in JSON format.
+            MiniMax 400: invalid params, invalid function arguments json string, tool_call_id: call_function_1 (2013)
+            vLLM 400: Expecting ',' delimiter: line 1 column 54 (char 53)
+            """
+        ),
+    ),
+    Row(
+        ToolNameMissing,
+        words(
+            rf"\bfunction_?response{QUOTES}\.name\b[^;\n]{{0,32}}\b(?:empty|required|missing)\b",
+            rf"\brole {QUOTES}tool{QUOTES} (?:must|should|needs? to) (?:have|contain|include) an? {QUOTES}name\b",
+        ),
+        said(
+            """
+            Gemini 400: * GenerateContentRequest.contents[2].parts[0].function_response.name: Name cannot be empty.
+            a gateway 400: Missing parameter 'name': messages with role 'tool' must have a 'name'.
             """
         ),
     ),
@@ -235,7 +259,6 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             DeepSeek 400: The `reasoning_content` in the thinking mode must be passed back to the API.
             Kimi 400: thinking is enabled but reasoning_content is missing in assistant tool call message at index 13
             DeepSeek 400: Missing `reasoning_content` field in the assistant message at message index 2.
-            OpenCode 500: Error from provider: Upstream request failed: [invalid_request_error] The reasoning_content in the thinking mode must be passed back to the API.
             """
         ),
     ),
@@ -269,7 +292,6 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             vLLM 400: qwen2.5-coder is not a multimodal model
             Ollama 500: Multimodal data provided, but model does not support multimodal requests.
             a gateway 422: This is a text-only model
-            a gateway 400: The model only supports text input
             """
         ),
     ),
@@ -281,12 +303,6 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             vLLM 400: Unknown part type: image_url
             vLLM 400: At most 0 image(s) may be provided in one prompt.
             llama.cpp 500: image input is not supported - hint: if this is unexpected, you may need to provide the mmproj
-            OpenAI 400: Invalid content type. image_url is only supported by certain models.
-            DeepSeek 400: Failed to deserialize the JSON body into the target type: messages[0]: unknown variant `image_url`, expected `text` at line 1 column 90
-            OpenRouter 404: No endpoints found that support image input
-            Groq 400: This model does not support image input
-            LM Studio 400: Model does not support images. Use a model that does.
-            Ollama 500: this model is missing data required for image input
             """
         ),
     ),
@@ -298,7 +314,6 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             vLLM 400: Unknown part type: file
             LM Studio 400: Invalid content part type: file
             a gateway 422: This model does not support PDF input
-            a gateway 404: No endpoints found that support file input
             """
         ),
     ),

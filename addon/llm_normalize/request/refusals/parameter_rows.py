@@ -93,10 +93,6 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             vLLM 422: max_tokens: Input should be less than or equal to 8192
             OpenAI 400: max_tokens is too large: 128000. This model supports at most 8192 completion tokens, whereas you provided 128000.
             Groq 400: `max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens` is less than the `context_window` for this model
-            DeepSeek 400: Invalid max_tokens value, the valid range of max_tokens is [1, 8192]
-            DashScope 400: <400> InternalError.Algo.InvalidParameter: Range of max_tokens should be [1, 8192]
-            Anthropic 400: max_tokens: 64000 > 8192, which is the maximum allowed number of output tokens for this model
-            Bedrock 400: The maximum tokens you requested exceeds the model limit of 8192. Try again with a maximum tokens value that is lower than 8192
             """
         ),
         unless=_CONTEXT,
@@ -113,7 +109,6 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             OpenAI 400: reasoning_effort: Invalid value: 'max'. Supported values are: 'low', 'medium', and 'high'.
             SGLang 400: {'type': 'literal_error', 'loc': ('body', 'reasoning_effort'), 'msg': "Input should be 'low', 'medium' or 'high'"}
             CLIProxyAPI 400: level "max" not supported, valid levels: low, medium, high
-            Ollama 400: invalid think level: "max" (must be "high", "medium", "low")
             """
         ),
     ),
@@ -194,9 +189,14 @@ PARAMETER_ROWS: tuple[Row, ...] = (
     ),
     Row(
         ToolSchemaRefused,
-        words(r"\bjson schema\b[^;]{0,120}\btype is not defined\b"),
+        words(
+            r"\bjson schema\b[^;]{0,120}\btype is not defined\b",
+            rf"\bparameters{QUOTES} (?:(?:is|are) (?:empty|missing|required)|not found)\b",
+        ),
         said(
             """
+            MiniMax 400: invalid params, function parameters is empty (2013)
+            llama.cpp 500: [json.exception.out_of_range.403] key 'parameters' not found
             Kimi 400: tools.function.parameters is not a valid moonshot flavored json schema, details: <At path 'properties.a': type is not defined>
             """
         ),

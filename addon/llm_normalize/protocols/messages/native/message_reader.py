@@ -3,8 +3,8 @@
 from collections.abc import Collection, Sequence
 from typing import override
 
+from ....wire.call_arguments import arguments_in
 from ....wire.json_text import Json, as_object, as_string, objects_in, whole_number
-from ...calls import arguments_in
 from ...native_reader import NativeAsked, Repaired
 from ...protocol import JsonObject, ServerEvent, make_id
 from ...token_count import tokens_for

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
+from ....wire.call_arguments import arguments_in
 from ....wire.json_text import Json, as_list, as_object, as_string
-from ...calls import arguments_in
 from ...protocol import JsonObject
 from ..spoken_items import empty_part, part_kind
 
