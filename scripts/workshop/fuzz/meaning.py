@@ -333,7 +333,7 @@ def _is_shown(text: str, out: bytes) -> bool:
     return any(each.encode(errors="replace") in out for each in (text, *spelled))
 
 
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)+)"')
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
 def _left(text: str, data: bytes) -> list[str]:
