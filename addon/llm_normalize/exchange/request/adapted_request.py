@@ -135,7 +135,7 @@ def _credentials(flow: http.HTTPFlow) -> list[bytes]:
     if len(found) > 1:
         found.sort(key=itemgetter(0))  # a client may send them in any order
     if request.data.path.find(b"?") >= 0:  # to read what is not there takes long
-        query = request.query
+        query = dict(reversed(request.query.fields))  # the first counts; parsed once
         found += [
             (b"?" + name.encode(), _bytes(query[name]))
             for name in _IN_QUERY
