@@ -65,8 +65,9 @@ def refused(proxy: Proxy, path: str, given: Json, status: int, words: str) -> An
         (MESSAGES, THINKING, 400, NEW_FORM, {"thinking": {"type": "adaptive", "display": "summarized"}}),
         (MESSAGES, {"messages": [USER, SYSTEM]}, 500, LATE, {"messages": [USER, {**SYSTEM, "role": "user"}]}),
         (RESPONSES, {"input": [SYSTEM, USER]}, 400, LATE, {"input": [USER], "instructions": "In French."}),
+        (RESPONSES, {"input": [{"type": "function_call", "arguments": '{"a'}]}, 400, "Expecting value: line 1 column 6 (char 5)", {"input": [{"type": "function_call", "arguments": '{"INVALID_JSON":"{\\"a"}'}]}),
     ],
-    ids=["tools", "thinking", "a template", "instructions"],
+    ids=["tools", "thinking", "a template", "instructions", "arguments"],
 )  # fmt: skip
 def test_request_takes_the_form_that_is_asked_for_and_then_at_once(
     proxy: Proxy,

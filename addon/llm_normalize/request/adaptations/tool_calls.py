@@ -161,12 +161,6 @@ class ToolCallArgumentsRefused(Adaptation):
         RequestExample.of_messages(
             "empty", [*HI, _given("")], [*HI, _given("{}")], _NO_JSON
         ),
-        RequestExample(
-            "Responses",
-            {"input": [{"type": "function_call", "arguments": "null"}]},
-            {"input": [{"type": "function_call", "arguments": "{}"}]},
-            _NO_JSON,
-        ),
         RequestExample.untouched(
             "an object", {"messages": [*HI, _given('{ "a": 1 }')]}, _NO_JSON
         ),
