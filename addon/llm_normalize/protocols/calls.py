@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Self
 
-from ..wire.json_text import Json, as_string
+from ..wire.json_text import Json, as_object, as_string
 from ..wire.limits import MAX_EVENT
 from .protocol import JsonObject
 
@@ -140,3 +140,12 @@ def chat_call(call_id: str, name: str, arguments: str) -> JsonObject:
     """Return a call as a message of chat has it."""
     function = {"name": name, "arguments": arguments}
     return {"id": call_id, "type": "function", "function": function}
+
+
+def object_schema(given: Json) -> JsonObject:
+    """Return the schema of a tool's parameters as providers ask for it.
+
+    With a type and properties, also of a tool that takes nothing, or has a choice alone.
+    """
+    made = {"type": "object", "properties": {}, **as_object(given)}
+    return made if made["type"] is not None else {**made, "type": "object"}

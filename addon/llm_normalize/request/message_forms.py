@@ -111,6 +111,15 @@ def with_one_system(messages: Sequence[Json]) -> list[Json]:
     return [{**_joined(found), "role": "system"}, *rest]
 
 
+def with_system_as_user(messages: Sequence[Json]) -> list[Json]:
+    """Return *messages* with all instructions at the begin of the first user's."""
+    made = with_one_system(messages)
+    if not made or role_of(made[0]) not in INSTRUCTIONS:
+        return made
+    first = {**as_object(made[0]), "role": "user"}
+    return [*with_neighbours_joined([first, *made[1:2]]), *made[2:]]
+
+
 def with_neighbours_joined(messages: Iterable[Json]) -> list[Json]:
     """Return *messages* in which no two of one role follow each other.
 
@@ -201,6 +210,40 @@ def _with_ids(message: Json, short: dict[str, str]) -> Json:
         return message
     made = renamed(message, "tool_call_id")
     return with_calls(made, lambda call: renamed(call, "id"))
+
+
+def with_own_ids(messages: Sequence[Json]) -> list[Json]:
+    """Return *messages* in which no two calls have one id: a later one gets a number.
+
+    The results of an answer go with its calls of their id, in order.
+    """
+    taken: set[Json] = {call.get("id") for each in messages for call in calls_of(each)}
+    known = set[Json]()
+    open_calls: list[tuple[Json, Json]] = []
+
+    def own(call: Message) -> Message:
+        given = again = call.get("id")
+        number = 2
+        while given in known and again in taken:
+            again, number = f"{given}_{number}", number + 1
+        taken.add(again)
+        known.add(given)
+        open_calls.append((given, again))
+        return call if again == given else {**call, "id": again}
+
+    def with_own(message: Json) -> Json:
+        if calls_of(message):
+            open_calls.clear()
+        found = [each for each in open_calls if each[0] == _result_of(message)]
+        if not found:
+            return with_calls(message, own)
+        if len(found) > 1:
+            open_calls.remove(found[0])
+        again = found[0][1]
+        is_own = again == found[0][0]
+        return message if is_own else {**message, "tool_call_id": again}
+
+    return [with_own(each) for each in messages]
 
 
 def _short_id(given: str, taken: Collection[str]) -> str:

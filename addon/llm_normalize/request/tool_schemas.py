@@ -33,6 +33,8 @@ BOOLEAN, ANY_OF, REFERENCE = "boolean", "anyOf", "$ref"
 """Values that are no keywords: `true` as a schema, and what is beside a choice or reference."""
 TYPE, REQUIRED, TOP = "type", "required", "top"
 """Likewise: no type, what is required and not there, a choice at the top."""
+TYPES, ITEMS, ENUM = "types", "items", "enum"
+"""Likewise: a list of types, a list without a schema of its items, an enum of no strings."""
 _KINDS = {str: "string", bool: "boolean", int: "integer", list: "array", dict: "object"}
 _CONDITIONS = ("if", "then", "else", "not")
 _KEYWORDS = {*_SPOKEN, *_SILENT, "const"}
@@ -85,9 +87,7 @@ def _without(schema: dict[str, Json], keyword: str) -> dict[str, Json]:
         return {**typed, **made, "enum": [value]}
     if keyword in _SPOKEN and not isinstance(value, list | dict):
         shown = value if isinstance(value, str) else dumps(value).decode()
-        said = _SPOKEN[keyword].format(shown)
-        before = str(made.get("description") or "").rstrip(".")
-        made["description"] = f"{before}. {said}" if before else said
+        return _described(made, _SPOKEN[keyword].format(shown))
     return made
 
 
@@ -110,6 +110,8 @@ def _reference_alone(schema: dict[str, Json]) -> dict[str, Json]:
 
 def _with_type(schema: dict[str, Json]) -> dict[str, Json]:
     """Return a schema with a type, unless others say what it is."""
+    if schema.get("type", "") is None:
+        schema = {key: each for key, each in schema.items() if key != "type"}
     if any(key in schema for key in ("type", "$ref", "allOf", *_CHOICES)):
         return schema
     if "properties" in schema or "required" in schema:
@@ -121,6 +123,51 @@ def _with_type(schema: dict[str, Json]) -> dict[str, Json]:
         found = {_KINDS.get(type(each), "string") for each in values}
         kind = found.pop() if len(found) == 1 else "string"
     return {"type": kind, **schema}
+
+
+def _with_one_type(schema: dict[str, Json]) -> dict[str, Json]:
+    """Return a schema with one type: null is a mark beside it, others are a choice."""
+    kinds = schema.get("type")
+    if not isinstance(kinds, list):
+        return schema
+    some = [each for each in kinds if each != "null"]
+    made = {**schema, "nullable": True} if len(some) < len(kinds) else dict(schema)
+    if len(some) == 1 or "anyOf" in schema:
+        return {**made, "type": some[0] if some else "string"}
+    del made["type"]
+    items = {"items": made.pop("items")} if "items" in made else {}
+    choice: list[Json] = [
+        {"type": each, **(items if each == "array" else {})} for each in some
+    ]
+    return {**made, "anyOf": choice}
+
+
+def _with_items(schema: dict[str, Json]) -> dict[str, Json]:
+    """Return the schema of a list with one of its items."""
+    kinds = schema.get("type")
+    if "items" in schema or "array" not in (
+        kinds if isinstance(kinds, list) else [kinds]
+    ):
+        return schema
+    first = listed(schema.get("prefixItems"))
+    return {**schema, "items": {"anyOf": first} if first else {}}
+
+
+def _without_figures(schema: dict[str, Json]) -> dict[str, Json]:
+    """Return a schema whose enum has strings alone, or is told in words."""
+    values = listed(schema.get("enum"))
+    if not values:
+        return schema
+    if all(isinstance(each, str) for each in values):
+        return schema if "type" in schema else {"type": "string", **schema}
+    rest = {key: each for key, each in schema.items() if key != "enum"}
+    shown = ", ".join(dumps(each).decode() for each in values)
+    return _described(rest, f"One of {shown}")
+
+
+def _described(schema: dict[str, Json], words: str) -> dict[str, Json]:
+    before = str(schema.get("description") or "").rstrip(".")
+    return {**schema, "description": f"{before}. {words}" if before else words}
 
 
 def _requiring_what_is_there(schema: dict[str, Json]) -> dict[str, Json]:
@@ -136,14 +183,21 @@ def _requiring_what_is_there(schema: dict[str, Json]) -> dict[str, Json]:
 
 _CHANGES: dict[str, Callable[[dict[str, Json]], dict[str, Json]]] = {
     ANY_OF: _type_inside,
+    ENUM: _without_figures,
+    ITEMS: _with_items,
     REFERENCE: _reference_alone,
     REQUIRED: _requiring_what_is_there,
     TYPE: _with_type,
+    TYPES: _with_one_type,
 }
 
 
 def without_choice(schema: Json) -> Json:
-    """Return the *schema* of an object with the properties of all its choices, and no choice."""
+    """Return the *schema* of an object with the properties of all its choices, and no choice.
+
+    What each choice has another constant for may be each of them; what each requires is
+    required.
+    """
     if not isinstance(schema, dict):
         return schema
     keys = [key for key in ("allOf", *_CHOICES) if key in schema]
@@ -152,8 +206,35 @@ def without_choice(schema: Json) -> Json:
     made: dict[str, Json] = {"type": "object"}
     made |= {key: each for key, each in schema.items() if key not in keys}
     found: dict[str, Json] = {}
-    for each in (one for key in keys for one in listed(schema[key])):
-        found |= as_object(as_object(each).get("properties"))
+    some = [as_object(one) for key in keys for one in listed(schema[key])]
+    for name, each in (pair for one in some for pair in _properties(one).items()):
+        found[name] = _either(found[name], each) if name in found else each
     if found:
-        made["properties"] = found | as_object(made.get("properties"))
+        made["properties"] = found | _properties(made)
+    needed = [
+        name
+        for name in found
+        if all(name in listed(each.get("required")) for each in some)
+    ]
+    if needed:
+        made["required"] = [*dict.fromkeys([*listed(made.get("required")), *needed])]
     return made
+
+
+def _properties(schema: dict[str, Json]) -> dict[str, Json]:
+    return as_object(schema.get("properties"))
+
+
+def _either(one: Json, other: Json) -> Json:
+    """Return a schema of what either schema allows; the later one, if nobody can tell."""
+    allowed = [_constants(one), _constants(other)]
+    if not all(allowed):
+        return other
+    rest = {key: each for key, each in other.items() if key != "const"}
+    return {**rest, "enum": [*dict.fromkeys(allowed[0] + allowed[1])]}
+
+
+def _constants(schema: Json) -> list[Json]:
+    schema = as_object(schema)
+    found = [schema["const"]] if "const" in schema else listed(schema.get("enum"))
+    return found if all(isinstance(each, str) for each in found) else []

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 46_406, "scripts": 7_493, "tests": 52_000}
+BUDGETS = {"addon": 46_757, "scripts": 7_493, "tests": 52_000}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 423
 """Modules of the addon."""

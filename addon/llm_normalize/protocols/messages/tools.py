@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 from ...wire.json_text import Json, as_list, as_object, as_string
-from ..calls import ToolNames
+from ..calls import ToolNames, object_schema
 from ..protocol import JsonObject, UntranslatableError
 from .content import Dropped
 
@@ -151,8 +151,7 @@ def _function(name: str, about: Json, schema: JsonObject) -> JsonObject:
     function: JsonObject = {"name": name}
     if about is not None:
         function["description"] = about
-    # OpenAI asks for both keys, also of a tool that takes nothing.
-    return function | {"parameters": {"type": "object", "properties": {}, **schema}}
+    return function | {"parameters": object_schema(schema)}
 
 
 def _put_choice(

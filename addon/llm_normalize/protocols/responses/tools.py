@@ -4,7 +4,7 @@ from contextlib import suppress
 from functools import cached_property
 
 from ...wire.json_text import Json, as_list, as_object, as_string, objects_in
-from ..calls import Tool, ToolNames
+from ..calls import Tool, ToolNames, object_schema
 from ..protocol import JsonObject, UntranslatableError
 from .client_tools import CLIENT_TOOLS, ClientTool, client_tool
 
@@ -119,8 +119,7 @@ def _own(flat: str, tool: JsonObject, form: ClientTool) -> JsonObject:
 
 
 def _function(flat: str, tool: JsonObject, about: str) -> JsonObject:
-    # Providers want a schema, though it says nothing.
-    schema = tool.get("parameters") or {"type": "object", "properties": {}}
+    schema = object_schema(tool.get("parameters"))
     function = {"name": flat, **_described(about, tool), "parameters": schema}
     if tool.get("strict") is not None:
         function["strict"] = tool["strict"]

@@ -142,23 +142,28 @@ def _called(**message: Json) -> Body:
     return {"messages": [{"role": "assistant", **message, "tool_calls": _CALLS}]}
 
 
-# `content: null` beside tool calls, where only a string is understood.
+# No content beside tool calls, or null, where only a string is understood.
 class AssistantContentNull(Adaptation):
     """Say an empty string."""
 
     name = "assistant-content-null"
-    changes = '`content: null` of an assistant\'s message -> `""`'
+    changes = '`content: null`, or none, of an assistant\'s message -> `""`'
     why = "Workers AI answers 400, `Bad input`, at the turn after a tool call."
     hosts = ("api.cloudflare.com",)
-    key = "null"
+    key = "assistant"
     sources = (
         "https://github.com/cloudflare/cloudflare-os/issues/54",
+        "https://github.com/BerriAI/litellm/pull/39268",
         "https://github.com/TencentCloud/TencentDB-Agent-Memory/issues/1313",
     )
     examples = (
         RequestExample("null", _called(content=None), _called(content="")),
         RequestExample.untouched("a text", _called(content="Hi")),
-        RequestExample.untouched("without", _called()),
+        RequestExample(
+            "none",
+            _called(),
+            {"messages": [{"role": "assistant", "tool_calls": _CALLS, "content": ""}]},
+        ),
         RequestExample.untouched(
             "a user's", {"messages": [{"role": "user", "content": None}]}
         ),
@@ -166,11 +171,8 @@ class AssistantContentNull(Adaptation):
 
     def edit(self, body: Body) -> list[Edit]:
         """Replace null."""
-        found = [
-            each
-            for each in messages(body, "assistant")
-            if each.get("content", "") is None
-        ]
+        answers = messages(body, "assistant")
+        found = [each for each in answers if each.get("content") is None]
         for each in found:
             each["content"] = ""
         return [(CHANGED, "messages[*].content")] if found else []

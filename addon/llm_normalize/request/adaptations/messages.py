@@ -5,6 +5,7 @@ from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, refused, re
 from ..message_forms import (
     NOTHING,
     calls_of,
+    listed,
     role_of,
     says_nothing,
     text_of,
@@ -113,8 +114,8 @@ def _said(role: str, content: str) -> dict[str, Json]:
 class RolesNotAlternating(Adaptation):
     """Join neighbours of one role.
 
-    Behind a result, and before a conversation that an answer begins, goes a message that
-    says nothing.
+    Behind a result, and before a conversation that an answer begins, or nobody, goes a
+    message that says nothing.
     """
 
     name = "roles-not-alternating"
@@ -126,6 +127,8 @@ class RolesNotAlternating(Adaptation):
         "https://github.com/suitenumerique/conversations/issues/197",
         "https://github.com/FlowiseAI/Flowise/issues/2006",
         "https://github.com/microsoft/semantic-kernel/issues/10277",
+        "https://github.com/vllm-project/vllm/issues/36432",
+        "https://github.com/google-gemini/gemini-cli/issues/11814",
     )
     examples = (
         RequestExample.of_messages(
@@ -152,6 +155,12 @@ class RolesNotAlternating(Adaptation):
             [_said("user", NOTHING), _said("assistant", "Hello."), *HI],
             _ALTERNATE,
         ),
+        RequestExample.of_messages(
+            "instructions alone",
+            [_said("system", "a")],
+            [_said("system", "a"), _said("user", NOTHING)],
+            refused("No user query found in messages."),
+        ),
         RequestExample.untouched(
             "results of two calls",
             {"messages": [*HI, _CALL, _RESULT, _RESULT]},
@@ -171,10 +180,42 @@ class RolesNotAlternating(Adaptation):
 
 def _alternating(messages: list[Json]) -> list[Json]:
     made = with_answers_between(with_neighbours_joined(with_one_system(messages)))
-    first = next((at for at, each in enumerate(made) if role_of(each) != "system"), 0)
-    if made and role_of(made[first]) == "assistant":
+    first = sum(role_of(each) == "system" for each in made)  # they are at the front
+    if made and (first == len(made) or role_of(made[first]) == "assistant"):
         made.insert(first, _said("user", NOTHING))
     return made
+
+
+_NO_PREFILL = refused("The conversation must end with a user message.")
+_ANSWERED = [*HI, _said("assistant", "It is")]
+
+
+# An answer at the end, which OpenAI does not go on with: it begins the next one.
+class AnswerLast(Adaptation):
+    """Let a user ask to go on."""
+
+    name = "answer-last"
+    changes = "an answer at the end -> a user's message behind it"
+    why = "Claude, Mistral, DeepSeek and Gemini answer 400."
+    key = "assistant"
+    sources = (
+        "https://github.com/vybestack/llxprt-code/pull/3695",
+        "https://github.com/huggingface/smolagents/issues/757",
+        "https://github.com/BerriAI/litellm/issues/8090",
+    )
+    examples = (
+        RequestExample.of_messages(
+            "text", _ANSWERED, [*_ANSWERED, _said("user", "Continue.")], _NO_PREFILL
+        ),
+        RequestExample.untouched("a user's", {"messages": HI}, _NO_PREFILL),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Add it."""
+        made = listed(body.get("messages"))
+        if role_of(made[-1] if made else None) != "assistant":
+            return []
+        return replaced(body, "messages", [*made, _said("user", "Continue.")])
 
 
 _NOT_AFTER_TOOL = b"{\"message\":\"Unexpected role 'user' after role 'tool'\"}"

@@ -1,6 +1,6 @@
 """Schemas of tools."""
 
-from ...wire.json_text import Json
+from ...wire.json_text import Json, as_object
 from ..adaptation import (
     EVERY_FORM,
     HI,
@@ -42,7 +42,16 @@ def _asked(schema: Json) -> Body:
     return _tool({"type": "object", "properties": {"a": schema}})
 
 
-# A keyword in the schema of a tool's parameters that the provider does not know.
+def _mode(value: str) -> Body:
+    return {"properties": {"mode": {"const": value}}, "required": ["mode"]}
+
+
+def _answer(schema: Json) -> Body:
+    form = {"type": "json_schema", "json_schema": {"name": "a", "schema": schema}}
+    return {"messages": HI, "response_format": form}
+
+
+# A keyword in a schema, of a tool's parameters or of the answer, that is not known.
 class ToolSchemaRefused(Adaptation):
     """Take out the keyword that the refusal names; what it tells a model, tell in words.
 
@@ -53,10 +62,10 @@ class ToolSchemaRefused(Adaptation):
     """
 
     name = "tool-schema-refused"
-    changes = "`tools[].function.parameters` -> without the keyword that is refused"
+    changes = "`tools[].function.parameters`, `response_format` -> without the keyword that is refused"
     why = "Gemini, Kimi and llama.cpp know a part of JSON Schema only."
     needs_value = True
-    key = "tools"
+    key = "name"
     sent_as = EVERY_FORM
     sources = (
         "https://github.com/anomalyco/opencode/issues/26405",
@@ -66,6 +75,10 @@ class ToolSchemaRefused(Adaptation):
         "https://github.com/promptfoo/promptfoo/issues/6902",
         "https://github.com/earendil-works/pi/issues/4138",
         "https://github.com/MoonshotAI/kimi-code/issues/1610",
+        "https://github.com/openai/codex/issues/36441",
+        "https://github.com/zed-industries/zed/issues/53919",
+        "https://github.com/NousResearch/hermes-agent/issues/71804",
+        "https://github.com/microsoft/azure-devops-mcp/issues/145",
     )
     examples = (
         RequestExample(
@@ -128,6 +141,44 @@ class ToolSchemaRefused(Adaptation):
             refused("invalid params, function parameters is empty (2013)"),
         ),
         RequestExample(
+            "no type, beside a choice",
+            _tool({"type": None, "oneOf": [{"type": "object"}]}),
+            _tool({**_NO_PARAMETERS, "oneOf": [{"type": "object"}]}),
+            refused(
+                "schema must be a JSON Schema of 'type: \"object\"', got 'type: null'."
+            ),
+        ),
+        RequestExample(
+            "types",
+            _asked({"type": ["string", "null"]}),
+            _asked({"type": "string", "nullable": True}),
+            refused(
+                'Unknown name "type" at \'tools[0].function_declarations[0].parameters'
+                ".properties[0].value': Proto field is not repeating, cannot start list."
+            ),
+        ),
+        RequestExample(
+            "items",
+            _asked({"type": "array"}),
+            _asked({"type": "array", "items": {}}),
+            refused("parameters.properties[a].items: missing field."),
+        ),
+        RequestExample(
+            "figures",
+            _asked({"type": "integer", "enum": [2, 3]}),
+            _asked({"type": "integer", "description": "One of 2, 3"}),
+            refused("parameters.properties[a].enum: only allowed for STRING type"),
+        ),
+        RequestExample(
+            "of the answer",
+            _answer({"type": "object", "minProperties": 1}),
+            _answer({"type": "object"}),
+            refused(
+                "invalid schema for response format: response_format/json_schema/a: "
+                "minProperties is not supported"
+            ),
+        ),
+        RequestExample(
             "required, and not there",
             _asked({"type": "object", "properties": {"b": {}}, "required": ["b", "c"]}),
             _asked({"type": "object", "properties": {"b": {}}, "required": ["b"]}),
@@ -135,8 +186,14 @@ class ToolSchemaRefused(Adaptation):
         ),
         RequestExample(
             "a choice at the top",
-            _tool({"type": "object", "anyOf": [{"properties": {"a": {}}}, {}]}),
-            _tool({"type": "object", "properties": {"a": {}}}),
+            _tool({"type": "object", "anyOf": [_mode("x"), _mode("y")]}),
+            _tool(
+                {
+                    "type": "object",
+                    "properties": {"mode": {"enum": ["x", "y"]}},
+                    "required": ["mode"],
+                }
+            ),
             refused(
                 "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, "
                 "or anyOf at the top level"
@@ -154,15 +211,20 @@ class ToolSchemaRefused(Adaptation):
 
     def edit(self, body: Body) -> list[Edit]:
         """Take it out."""
-        tools = body.get("tools")
-        if not isinstance(tools, list) or not self.value:
+        if not self.value:
             return []
-        return replaced(
-            body,
-            "tools",
-            [self._tool(each) for each in tools],
-            "tools[*].function.parameters",
+        tools, asked = body.get("tools"), as_object(body.get("response_format"))
+        made = (
+            [self._tool(each) for each in tools] if isinstance(tools, list) else tools
         )
+        edits = replaced(body, "tools", made, "tools[*].function.parameters")
+        if isinstance(inner := asked.get("json_schema"), dict) and "schema" in inner:
+            form = {
+                **asked,
+                "json_schema": {**inner, "schema": self._schema(inner["schema"])},
+            }
+            edits += replaced(body, "response_format", form)
+        return edits
 
     def _tool(self, tool: Json) -> Json:
         if not isinstance(tool, dict):
@@ -177,6 +239,6 @@ class ToolSchemaRefused(Adaptation):
     def _schema(self, schema: Json) -> Json:
         if self.value == TOP:
             return without_choice(schema)
-        if self.value == TYPE and schema == {}:  # of a tool without parameters
-            return _NO_PARAMETERS
+        if self.value == TYPE and isinstance(schema, dict) and not schema.get("type"):
+            schema = {**_NO_PARAMETERS, **schema, "type": "object"}
         return without(schema, self.value)

@@ -20,6 +20,7 @@ from ..message_forms import (
     text_of,
     with_messages,
     with_one_system,
+    with_system_as_user,
 )
 
 _TERSE = {"role": "system", "content": "Be terse."}
@@ -75,6 +76,40 @@ class SystemMessageLate(Adaptation):
     def edit(self, body: Body) -> list[Edit]:
         """Join and move them."""
         return replaced(body, "messages", with_messages(body, with_one_system))
+
+
+_NOT_ENABLED = refused("Developer instruction is not enabled for models/gemma-3-27b-it")
+
+
+# Instructions for a model that takes none.
+class SystemMessageUnsupported(Adaptation):
+    """Put them before the user's first words, as Gemma's own template does."""
+
+    name = "system-message-unsupported"
+    changes = "system and developer messages -> the first user's message"
+    why = "Gemma at Google, and templates without the role, answer 400 or 500."
+    key = "role"
+    sources = (
+        "https://github.com/google/adk-python/issues/3900",
+        "https://github.com/microsoft/vscode/issues/258088",
+        "https://github.com/huggingface/chat-ui/issues/1386",
+    )
+    examples = (
+        RequestExample.of_messages(
+            "before a user's",
+            [_TERSE, *HI, _SAID, *HI],
+            [{"role": "user", "content": "Be terse.\n\nHi"}, _SAID, *HI],
+            _NOT_ENABLED,
+        ),
+        RequestExample.of_messages(
+            "alone", [_TERSE], [{**_TERSE, "role": "user"}], _NOT_ENABLED
+        ),
+        RequestExample.untouched("none", {"messages": HI}, _NOT_ENABLED),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Move them."""
+        return replaced(body, "messages", with_messages(body, with_system_as_user))
 
 
 _NO_SYSTEM = (

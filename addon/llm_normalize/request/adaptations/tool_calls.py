@@ -22,6 +22,7 @@ from ..message_forms import (
     with_calls,
     with_each_message,
     with_messages,
+    with_own_ids,
     with_short_ids,
     with_single_calls,
 )
@@ -119,6 +120,46 @@ class ToolCallIdRefused(Adaptation):
         """Replace them."""
         path = "messages[*].tool_calls[*].id"
         return replaced(body, "messages", with_messages(body, with_short_ids), path)
+
+
+_DUPLICATED = refused("Invalid request: tool call id a is duplicated")
+_TWICE = [_said("a"), _result("a"), _said("a")]
+
+
+# The same id of two calls.
+class ToolCallIdDuplicated(Adaptation):
+    """Number the later ones, with their results."""
+
+    name = "tool-call-id-duplicated"
+    changes = "`tool_calls[].id`, `tool_call_id` of a later call -> with a number"
+    why = "Kimi and Claude answer 400 to each request of the session."
+    key = "tool_call"
+    sources = (
+        "https://github.com/openclaw/openclaw/issues/84730",
+        "https://github.com/anomalyco/opencode/issues/1279",
+    )
+    examples = (
+        RequestExample.of_messages(
+            "of two answers",
+            [*_TWICE, _result("a")],
+            [*_TWICE[:2], _said("a_2"), {**_result("a"), "tool_call_id": "a_2"}],
+            _DUPLICATED,
+        ),
+        RequestExample.of_messages(
+            "of one answer",
+            [_said("a", "a"), _result("a"), _result("a")],
+            [_said("a", "a_2"), _result("a"), {**_result("a"), "tool_call_id": "a_2"}],
+            _DUPLICATED,
+        ),
+        RequestExample.untouched(
+            "two", {"messages": [_said("a", "b"), _result("a")]}, _DUPLICATED
+        ),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Number them."""
+        path = "messages[*].tool_calls[*].id"
+        return replaced(body, "messages", with_messages(body, with_own_ids), path)
 
 
 _NO_JSON = refused(

@@ -5,15 +5,21 @@ Of images, files and recordings: what they say of a model that reads text alone.
 
 from ..adaptations.attachments import AttachmentRefused
 from ..adaptations.messages import (
+    AnswerLast,
     MessageEmpty,
     MessageReasoningMissing,
     RolesNotAlternating,
     UserAfterTool,
 )
-from ..adaptations.system_messages import SystemMessageLate, SystemMessageRefused
+from ..adaptations.system_messages import (
+    SystemMessageLate,
+    SystemMessageRefused,
+    SystemMessageUnsupported,
+)
 from ..adaptations.tool_calls import (
     ThoughtSignatureMissing,
     ToolCallArgumentsRefused,
+    ToolCallIdDuplicated,
     ToolCallIdRefused,
     ToolCallsParallel,
     ToolNameMissing,
@@ -100,8 +106,44 @@ MESSAGE_ROWS: tuple[Row, ...] = (
         ),
     ),
     Row(
+        SystemMessageUnsupported,
+        words(
+            r"\bdeveloper instructions? (?:is|are) not (?:enabled|supported)\b",
+            rf"\b(?:system|developer){QUOTES} role{QUOTES} (?:is )?not supported\b",
+            r"(?:\bnot|n't) support (?:the )?(?:system|developer)"
+            rf"(?: (?:messages?|prompts?|instructions?|roles?)\b|{QUOTES} role\b)",
+        ),
+        said(
+            """
+            Gemini 400: Developer instruction is not enabled for models/gemma-3-27b-it
+            vLLM 400: System role not supported
+            Bedrock 400: This model doesn't support system messages. Try again without a system message or use a model that supports system messages.
+            """
+        ),
+    ),
+    Row(
+        AnswerLast,
+        words(
+            r"\b(?:conversation|last message(?: of \S{1,60})?) must (?:end with|be|have)(?: an?)? (?:role )?"
+            rf"{QUOTES}user\b",
+            r"\bnot support assistant (?:message )?prefill\b|\bexpected last role user\b",
+            rf"\blast message\b[^;]{{0,40}}\b(?:must|cannot|can't|may) not (?:be|come)(?: from)? (?:the |an? )?"
+            rf"{QUOTES}assistant\b",
+        ),
+        said(
+            """
+            Anthropic 400: This model does not support assistant message prefill. The conversation must end with a user message.
+            Mistral 400: Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant
+            DeepSeek 400: The last message of deepseek-reasoner must be a user message, or an assistant message with prefix mode on
+            """
+        ),
+    ),
+    Row(
         RolesNotAlternating,
         words(
+            r"\bno user (?:query|messages?) found\b|\bcontents (?:is not specified|field is required)\b",
+            r"\bmust (?:start|begin) with (?:an? )?user\b",
+            r"\bfunction call turn comes immediately after\b",
             r"\b(?:roles?|messages|requests|user|conversation)\b[^.;]{0,40}\balternat(?:e|ely|ing)\b",
             rf"\balternating (?:between )?{QUOTES}(?:user|roles)\b",
             rf"\b(?:multiple|several|two) {QUOTES}(?:user|assistant){QUOTES} (?:roles|messages|turns) in a row\b",
@@ -168,6 +210,18 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             Kimi 400: Invalid request: the message at position 1 with role 'assistant' must not be empty
             Anthropic 400: messages.11: all messages must have non-empty content except for the optional final assistant message
             Anthropic 400: messages: text content blocks must be non-empty
+            """
+        ),
+    ),
+    Row(
+        ToolCallIdDuplicated,
+        words(
+            rf"\b(?:call|tool_use{QUOTES})[ _]ids?\b[^;]{{0,60}}\b(?:duplicate|must be unique|not unique)",
+        ),
+        said(
+            """
+            Kimi 400: Invalid request: tool call id write:0 is duplicated
+            Anthropic 400: messages.1.content.1: `tool_use` ids must be unique
             """
         ),
     ),

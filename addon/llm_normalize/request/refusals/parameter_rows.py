@@ -21,7 +21,17 @@ from ..adaptations.thinking import (
     ThinkingFormRefused,
     ThinkingRefused,
 )
-from ..tool_schemas import ANY_OF, BOOLEAN, REFERENCE, REQUIRED, TOP, TYPE
+from ..tool_schemas import (
+    ANY_OF,
+    BOOLEAN,
+    ENUM,
+    ITEMS,
+    REFERENCE,
+    REQUIRED,
+    TOP,
+    TYPE,
+    TYPES,
+)
 from .refusal_row import QUOTES, Row, said, words
 
 _BOTH = (
@@ -148,7 +158,7 @@ PARAMETER_ROWS: tuple[Row, ...] = (
     Row(
         ToolSchemaRefused,
         words(
-            rf"\bunknown name {QUOTES}(?P<value>[a-zA-Z$]{{1,40}}){QUOTES} at "
+            rf"\bunknown name {QUOTES}(?!type\b)(?P<value>[a-zA-Z$]{{1,40}}){QUOTES} at "
             rf"{QUOTES}[\w.\[\]]{{0,40}}(?:tools|function_declarations)\b",
         ),
         said(
@@ -192,6 +202,10 @@ PARAMETER_ROWS: tuple[Row, ...] = (
         words(
             r"\bjson schema\b[^;]{0,120}\btype is not defined\b",
             rf"\bparameters{QUOTES} (?:(?:is|are) (?:empty|missing|required)|not found)\b",
+            rf"\b(?:input_schema|parameters){QUOTES}(?:\.type)?:? (?:is |field )?required\b",
+            rf"\bmissing field {QUOTES}(?:parameters|input_schema)\b",
+            r"\bdidn't specify the schema type\b|\bschema should be of type object\b",
+            rf"\bgot {QUOTES}type: null\b|\bNone is not valid under any of the given schemas\b",
         ),
         said(
             """
@@ -201,6 +215,50 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             """
         ),
         value=TYPE,
+    ),
+    Row(
+        ToolSchemaRefused,
+        words(r"\bunknown name \W{1,4}type\b[^;]{0,160}\bcannot start list\b"),
+        said(
+            """
+            Gemini 400: Invalid JSON payload received. Unknown name "type" at 'tools[0].function_declarations[0].parameters.properties[0].value': Proto field is not repeating, cannot start list.
+            """
+        ),
+        value=TYPES,
+    ),
+    Row(
+        ToolSchemaRefused,
+        words(r"\bparameters\b\S{0,200}\.items: missing field\b"),
+        said(
+            """
+            Gemini 400: * GenerateContentRequest.tools[0].function_declarations[0].parameters.properties[a].items: missing field.
+            """
+        ),
+        value=ITEMS,
+    ),
+    Row(
+        ToolSchemaRefused,
+        words(
+            r"\benum\[\d{1,4}\]\W{1,3} \(type_string\)",
+            r"\benum: only allowed for string\b",
+        ),
+        said(
+            """
+            Gemini 400: Invalid value at 'request.tools[0].function_declarations[0].parameters.properties[0].value.enum[0]' (TYPE_STRING), 2
+            Gemini 400: * GenerateContentRequest.tools[0].function_declarations[0].parameters.properties[a].enum: only allowed for STRING type
+            """
+        ),
+        value=ENUM,
+    ),
+    Row(
+        ToolSchemaRefused,
+        words(r"\bparameters\b\S{0,200}\.format: only\b"),
+        said(
+            """
+            Gemini 400: * GenerateContentRequest.tools[0].function_declarations[93].parameters.properties[links].items.properties[url].format: only 'enum' and 'date-time' are supported for STRING type
+            """
+        ),
+        value="format",
     ),
     Row(
         ToolSchemaRefused,
