@@ -132,7 +132,7 @@ def _with_one_type(schema: dict[str, Json]) -> dict[str, Json]:
         return schema
     some = [each for each in kinds if each != "null"]
     made = {**schema, "nullable": True} if len(some) < len(kinds) else dict(schema)
-    if len(some) == 1 or "anyOf" in schema:
+    if len(some) < 2 or "anyOf" in schema:  # noqa: PLR2004
         return {**made, "type": some[0] if some else "string"}
     del made["type"]
     items = {"items": made.pop("items")} if "items" in made else {}

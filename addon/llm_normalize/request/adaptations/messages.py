@@ -207,13 +207,14 @@ class AnswerLast(Adaptation):
         RequestExample.of_messages(
             "text", _ANSWERED, [*_ANSWERED, _said("user", "Continue.")], _NO_PREFILL
         ),
-        RequestExample.untouched("a user's", {"messages": HI}, _NO_PREFILL),
+        RequestExample.untouched("a call", {"messages": [*HI, _CALL]}, _NO_PREFILL),
     )
 
     def edit(self, body: Body) -> list[Edit]:
         """Add it."""
         made = listed(body.get("messages"))
-        if role_of(made[-1] if made else None) != "assistant":
+        last = made[-1] if made else None
+        if role_of(last) != "assistant" or calls_of(last):
             return []
         return replaced(body, "messages", [*made, _said("user", "Continue.")])
 
