@@ -22,6 +22,7 @@ _MOST = 24  # names of one refusal
 _SHOWN = 400  # characters of words that are recorded
 _AROUND = 10  # letters beside a name that tell where it is quoted from
 _QUOTED_JSON = 24  # letters of JSON that are no coincidence
+_DIGITS = re.compile(r"\d+")
 LARGE = 64 * 1024
 """Bytes of an error body that are looked at."""
 
@@ -221,6 +222,9 @@ class _Reader:
 
     def _beginning(self, text: str) -> str:
         """The beginning of *text*, with single blanks; of all, only so much is read."""
+        if len(text) > _LONG:  # Gemini says the same of each tool, a line each
+            alike = {_DIGITS.sub("", line): line for line in text.splitlines()[::-1]}
+            text = "\n".join([*alike.values()][::-1])
         text = text[: min(_LONG, self._left)]
         self._left = max(self._left - max(len(text), _SHORT), 0)
         return _WHITE.sub(" ", text)
