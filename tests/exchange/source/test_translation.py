@@ -58,6 +58,7 @@ STREAM = wire([
 ])  # fmt: skip
 BODY = dumps(completion({"role": "assistant", "content": "Hi"}))
 MISSING = b"404 page not found\n"
+UNEXPECTED = b'{"error":"Unexpected endpoint or method. (POST /v1/messages)"}'
 LAST = {RESPONSES: b"response.completed", MESSAGES: b"message_stop"}
 
 
@@ -273,11 +274,16 @@ def test_tokens_are_counted_without_the_provider(proxy: Proxy) -> None:
     )
 
 
-@pytest.mark.parametrize("status", [404, 405])
-def test_tokens_are_counted_where_no_provider_does(proxy: Proxy, status: int) -> None:
-    made = answered(send(proxy, flow(COUNT, host=OTHER)), status, "text/plain")
+@pytest.mark.parametrize(
+    ("status", "body"), [(404, MISSING), (405, MISSING), (200, UNEXPECTED)]
+)
+def test_tokens_are_counted_where_no_provider_does(
+    proxy: Proxy, status: int, body: bytes
+) -> None:
+    made = answered(send(proxy, flow(COUNT, host=OTHER)), status, "application/json")
+    response_of(made).headers["content-length"] = str(len(body))
     assert made.request.path == COUNT
-    proxy.body(made, MISSING)
+    proxy.body(made, body)
     response = response_of(made)
     assert response.status_code == 200
     assert loads(response.content or b"")["input_tokens"] > 0
@@ -585,6 +591,7 @@ def test_key_of_a_client_goes_back_to_its_place(
         "no connection",
         Reply(404, "No", [], MISSING),
         Reply(405, "No", JSON, b'{"detail":"Method Not Allowed"}'),
+        Reply(200, "OK", JSON, UNEXPECTED),
     ],
 )
 def test_first_answer_stays_where_chat_does_not_help(

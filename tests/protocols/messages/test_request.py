@@ -269,7 +269,7 @@ def test_thoughts_go_back_as_reasoning() -> None:
     [
         [],
         [{"type": "redacted_thinking", "data": "x"}],
-        [{"type": "server_tool_use", "id": "1"}],
+        [{"type": ["x"]}],
         [{"type": "thinking", "thinking": "a", "signature": "s"}],
         [text("\n")],
     ],
@@ -342,11 +342,13 @@ def test_documents_of_text_are_text(block: JsonObject, expected: str) -> None:
     assert said(by("user", block)) == [{"role": "user", "content": expected}]
 
 
-def test_a_block_that_chat_has_no_place_for_is_dropped() -> None:
-    found = translated(
-        messages=[by("user", "Hi", {"type": "container_upload", "file_id": "x"})]
-    )
-    assert found.body["messages"] == [USER]
+def test_a_block_of_a_type_that_nobody_knows_is_text() -> None:
+    block = {"type": "resource", "uri": "x"}
+    calls = by("assistant", use("1"), {"type": "server_tool_use", "id": "2"})
+    found = translated(messages=[calls, by("user", result("1", [block]), block)])
+    as_json = dumps(block).decode()
+    expected = [tool("1", as_json), {"role": "user", "content": as_json}]
+    assert found.body["messages"][1:] == expected
     assert found.dropped == ("messages[].content[].type",)
 
 

@@ -44,7 +44,6 @@ def test_answer_about_nothing_in_the_request_is_about_the_path(body: str) -> Non
         '{"error":{"message":"Conversation not found"}}',
         '{"error":{"message":"Vector store with id [\'vs_1\'] not found."}}',
         '{"error":{"message":"Container is expired."}}',
-        '{"error":{"message":"Skill with id sk_1 not found."}}',
         '{"error":{"message":"It does not exist.","param": "tools[0].file_ids"}}',
         "model not found, try pulling it first",
     ],
@@ -57,6 +56,9 @@ def test_status_decides_first() -> None:
     assert is_path_missing(405, b'{"error":"model"}', PATH, "m")
     assert not is_path_missing(400, b"", PATH, "m")
     assert not is_path_missing(200, b"", PATH, "m")
+    # LM Studio
+    body = b'{"error":"Unexpected endpoint or method. (POST /v1/messages)"}'
+    assert is_path_missing(200, body, PATH, "m")
     assert is_path_missing(404, b"not here", PATH, "")
 
 
@@ -66,9 +68,7 @@ def test_status_decides_first() -> None:
     [
         # vLLM, SGLang: pydantic's words and places
         "{\"error\":{\"message\":\"[{'type': 'literal_error', 'loc': ('body', 'tools', 8, 'type'), 'msg': 'Input should be ...'}]\"}}",
-        '{"detail":[{"type":"literal_error","loc":["body","tools",0,"function","type"],"msg":"Input should be \'function\'"}]}',
         '{"detail":[{"loc":["body","input",3,"type"],"msg":"Input should be \'message\'"}]}',
-        '{"error":{"message":"tools.8.type: Input should be \'function\'"}}',
         '{"error":{"message":"1 validation error: Input tag \'namespace\' found using \'type\' does not match any of the expected tags"}}',
         # LM Studio, llama.cpp, Ollama, gateways
         '{"error":{"message":"Invalid discriminator value.","param":"tools[2].type"}}',
@@ -84,7 +84,20 @@ def test_status_decides_first() -> None:
         "{\"error\":{\"message\":\"{'type': 'missing', 'loc': ('body', 'tools', 0, 'input_schema'), 'msg': 'Field required', 'input': {'type': 'web_search_20250305', 'max_uses': 8}}\"}}",
         '{"error":{"code":400,"message":"Output of tool call should be \'Input text\'"}}',
         '{"error":{"message":"Only function tools are supported"}}',
-        '{"error":{"message":"Invalid value: \'custom\'","param":"tools[0].type"}}',
+        '{"error":{"message":"Unsupported custom tool: \'exec\'. Only \'apply_patch\' is supported."}}',
+        '{"error":{"message":"model m is not supported via Responses API.","code":"unsupported_api_for_model"}}',
+        '{"error":{"message":"Responses is not supported, please use \\/v1\\/chat\\/completions instead"}}',
+        # The form of the input as a whole, and calls without their outputs
+        '{"error":{"message":"Invalid type for \'input\'.","type":"invalid_request_error","param":"input","code":"invalid_union"}}',
+        '{"error": {"message": "Invalid input", "type": "invalid_request_error", "param": "input"}}',
+        '{"error":{"message":"body -> input -> list[union[Message,ItemReference]] -> 3 -> ItemReference -> id\\n Field required"}}',
+        "{\"error\":{\"message\":\"240 validation errors: {'type': 'string_type', 'loc': ('body', 'input', 'str')\"}}",
+        "{\"error\":{\"message\":\"23 validation errors for ChatCompletionRequest\\nmessages.0 [input_value={'type': 'input_image', 'image_url'\"}}",
+        '{"detail":[{"loc":["body","messages",1,"content","list[x]",0,"ContentBlockText","type"],"msg":"Input should be \'text\'","input":"thinking"}]}',
+        '{"error":{"message":"No tool output found for tool call c1."}}',
+        '{"error":{"message":"Failed to deserialize: input: missing field `call_id` at line 1 column 135167"}}',
+        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.",
+        "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
     ],
 )
 def test_type_of_tool_or_item_that_is_refused_is_as_good_as_no_path(
@@ -104,7 +117,6 @@ def test_type_of_tool_or_item_that_is_refused_is_as_good_as_no_path(
         '{"error":{"message":"Invalid type for \'input\': expected a string or a list"}}',
         '{"error":{"message":"Unsupported content type: image"}}',
         "{\"error\":{\"message\":\"Input tag 'image' found using 'type' does not match any of the expected tags: 'text'\"}}",
-        '{"error":{"message":"tools[0].parameters.properties.a.type is not valid"}}',
         '{"error":{"message":"\'array\' is no JSON type","param":"tools[0].function.parameters.type"}}',
         '{"detail":[{"loc":["body","tools",0,"function","parameters","type"],"msg":"Input should be a string"}]}',
         '{"error":{"message":"input[3].content[1].type: unsupported image type"}}',
@@ -114,8 +126,11 @@ def test_type_of_tool_or_item_that_is_refused_is_as_good_as_no_path(
         '{"error":{"message":"input type image_url is not supported by this model"}}',
         '{"error":{"message":"Image input type is not supported"}}',
         '{"error":{"message":"The model does not support tools"}}',
+        '{"error":{"message":"This model is only supported in v1/responses and not in v1/chat/completions."}}',
+        '{"error":{"message":"1 validation error for ChatCompletionRequest\\ntemperature [input_value=5]"}}',
+        '{"error":{"message":"messages.1.content.0.type: Expected `thinking`, but found `text`"}}',
+        '{"error":{"message":"No tool output found for function call c1."}}',
         '{"error":{"message":"Your input exceeds the context window","code":"context_length_exceeded"}}',
-        '{"error":{"message":"Invalid API key"}}',
         "",
     ],
 )

@@ -46,6 +46,9 @@ _LONG = 1000
 """Characters of a path and a model that are remembered."""
 _SEVERAL = 3
 """Clients after whom all others take their word for it."""
+_OK = 200
+_SHORT = (2, 3)
+"""Digits of the length of an error without any more."""
 _BAD_REQUEST = 400
 _FAILED = 500
 _JSON = {"content-type": "application/json"}
@@ -264,7 +267,10 @@ class TranslationMemory:
             exchange.endpoint is not None
             and exchange.translated is None
             and response is not None
-            and response.status_code in (*STATUSES, *REFUSED, _FAILED)
+            and (
+                response.status_code in (*STATUSES, *REFUSED, _FAILED)
+                or _is_short(response)
+            )
             and not is_owners(flow.request, exchange.endpoint)
             # Nor if mitmproxy has not asked: a replay answers in its own way.
             and bool(flow.server_conn.timestamp_start)
@@ -295,6 +301,16 @@ class TranslationMemory:
         ):
             flow.response = _own_answer(endpoint, request)
             put_in_protocol(exchange, flow.response)
+
+
+def _is_short(response: http.Response) -> bool:
+    """Tell whether a good answer may be LM Studio's that it does not serve a path.
+
+    Its length is known, so it is there, and is collected in any case.
+    """
+    length = response.headers.get("content-length", "")
+    is_json = "json" in response.headers.get("content-type", "")
+    return response.status_code == _OK and is_json and len(length) in _SHORT
 
 
 def _missing(exchange: Exchange, endpoint: Endpoint) -> _Missing:

@@ -159,7 +159,8 @@ async def take(
 
 def _has_words(reply: Reply) -> bool:
     """Tell whether *reply* is an error of an API: for a missing path that says so, too."""
-    return reply.status != HTTPStatus.METHOD_NOT_ALLOWED and bool(object_in(reply.body))
+    is_plain = reply.status in (HTTPStatus.OK, HTTPStatus.METHOD_NOT_ALLOWED)
+    return not is_plain and bool(object_in(reply.body))
 
 
 async def ask_untranslated(

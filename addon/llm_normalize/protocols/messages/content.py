@@ -3,10 +3,10 @@
 from collections.abc import Collection
 
 from ...text.placeholder import placeholder
-from ...wire.json_text import Json, as_object, as_string
+from ...wire.json_text import Json, as_object, as_string, dumps
 from ..protocol import JsonObject, UntranslatableError
 
-_KNOWN = {
+KNOWN = {
     "text": {"type", "text"},
     "image": {"type", "source"},
     "document": {"type", "source", "title", "context"},
@@ -14,6 +14,7 @@ _KNOWN = {
     "tool_reference": {"type", "tool_name"},
     "compaction": {"type", "content"},
 }
+"""What is read of a block, by its type."""
 
 
 class Dropped:
@@ -56,6 +57,8 @@ def blocks_of(content: Json, path: str) -> list[JsonObject]:
 def parts_of(block: JsonObject, path: str, dropped: Dropped) -> list[JsonObject]:
     """The parts of a chat message for a *block*: texts, images and files.
 
+    One of a type that nobody knows is text, as JSON.
+
     Args:
         block: The block.
         path: Where it is.
@@ -65,10 +68,9 @@ def parts_of(block: JsonObject, path: str, dropped: Dropped) -> list[JsonObject]
         UntranslatableError: It does not say what it holds.
     """
     kind = str(block.get("type"))
-    if kind not in _KNOWN:
-        dropped.add(f"{path}.type")
-        return []
-    dropped.beside(path, block, _KNOWN[kind])
+    if kind not in KNOWN:  # tools return anything
+        return _text(dumps(block).decode())
+    dropped.beside(path, block, KNOWN[kind])
     if kind == "image":
         return [_image(block.get("source"), f"{path}.source", dropped)]
     if kind == "document":

@@ -19,7 +19,7 @@ from ...wire.call_arguments import spelled
 from ...wire.json_text import Json, as_string
 from ..calls import ToolNames, chat_call
 from ..protocol import NO_NAME, NO_OUTPUT, JsonObject, UntranslatableError
-from .content import Dropped, blocks_of, joined, parts_of
+from .content import KNOWN, Dropped, blocks_of, joined, parts_of
 from .tool_ids import original
 from .tools import CHANGES
 
@@ -130,8 +130,10 @@ class Conversation:
                 thoughts += [thought] if isinstance(thought, str) and thought else []
             elif kind == "tool_use":
                 calls.append(self._call(block))
-            else:
+            elif str(kind) in KNOWN:
                 rest.append(block)
+            else:  # what only another provider can read
+                self.dropped.add(f"{_PATH}.type")
         parts = self._parts(rest)
         message: JsonObject = {"role": "assistant", "content": joined(parts)}
         says_nothing = not any(map(_is_filled, parts))
