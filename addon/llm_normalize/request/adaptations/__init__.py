@@ -15,6 +15,7 @@ from . import (
     learned,
     limits,
     messages,
+    response_format,
     schemas,
     system_messages,
     thinking,
@@ -45,6 +46,7 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     messages.MessageReasoningMissing,
     tool_calls.ThoughtSignatureMissing,
     schemas.ToolSchemaRefused,
+    response_format.ResponseFormatRefused,
     limits.MaxTokensTooLarge,
     thinking.ReasoningEffortUnknown,
     limits.TemperatureOutOfRange,
@@ -58,8 +60,12 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
 
 NOT_DROPPED: tuple[tuple[str, str], ...] = (
     (
-        "`messages`, `model`, `stream`, `stop`, `response_format`",
+        "`messages`, `model`, `stream`, `stop`",
         "without them the answer is another one.",
+    ),
+    (
+        "`response_format`, unless the refusal tells which is taken, and words say the rest",
+        "a client that wants JSON cannot read an answer in prose.",
     ),
     (
         "`tools` with something in it, a `tool_choice` that decides, calls and their ids",

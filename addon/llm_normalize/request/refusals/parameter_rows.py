@@ -7,6 +7,12 @@ from ..adaptations.limits import (
     TemperatureOutOfRange,
     TopPWithTemperature,
 )
+from ..adaptations.response_format import (
+    OBJECT,
+    SCHEMA,
+    WORDS,
+    ResponseFormatRefused,
+)
 from ..adaptations.schemas import ToolSchemaRefused
 from ..adaptations.thinking import (
     ADAPTIVE,
@@ -144,6 +150,39 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             """
         ),
         value="1",
+    ),
+    Row(
+        ResponseFormatRefused,
+        words(
+            rf"\bresponse_format(?:\.type {QUOTES}json_schema{QUOTES}| type) is unavailable\b"
+        ),
+        said(
+            """
+            DeepSeek 400: This response_format type is unavailable now
+            """
+        ),
+        value=OBJECT,
+    ),
+    Row(
+        ResponseFormatRefused,
+        words(rf"\bresponse_format\.type{QUOTES} must be {QUOTES}json_schema\b"),
+        said(
+            """
+            LM Studio 400: 'response_format.type' must be 'json_schema' or 'text'
+            """
+        ),
+        value=SCHEMA,
+    ),
+    Row(
+        ResponseFormatRefused,
+        words(r"\b(?:function calling|tool use) with a response mime type\b"),
+        said(
+            """
+            Gemini 400: Function calling with a response mime type: 'application/json' is unsupported
+            Vertex 400: Tool use with a response mime type: 'application/json' is unsupported
+            """
+        ),
+        value=WORDS,
     ),
     Row(
         ToolSchemaRefused,
