@@ -20,6 +20,7 @@ from . import (
     system_messages,
     thinking,
     tool_calls,
+    tools,
 )
 
 
@@ -45,6 +46,8 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     tool_calls.ToolNameMissing,
     messages.MessageReasoningMissing,
     tool_calls.ThoughtSignatureMissing,
+    tools.ToolChoiceRefused,
+    tools.ToolNameRepeated,
     schemas.ToolSchemaRefused,
     response_format.ResponseFormatRefused,
     limits.MaxTokensTooLarge,

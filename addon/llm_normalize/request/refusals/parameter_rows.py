@@ -27,6 +27,7 @@ from ..adaptations.thinking import (
     ThinkingFormRefused,
     ThinkingRefused,
 )
+from ..adaptations.tools import ToolChoiceRefused, ToolNameRepeated
 from ..tool_schemas import ANY_OF, BOOLEAN, REFERENCE, REQUIRED, TOP, TYPE
 from .refusal_row import QUOTES, Row, said, words
 
@@ -183,6 +184,24 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             """
         ),
         value=WORDS,
+    ),
+    Row(
+        ToolChoiceRefused,
+        words(rf"\binvalid tool_choice type: {QUOTES}object\b"),
+        said(
+            """
+            LM Studio 400: Invalid tool_choice type: 'object'. Supported string values: none, auto, required
+            """
+        ),
+    ),
+    Row(
+        ToolNameRepeated,
+        words(r"\btool names must be unique\b"),
+        said(
+            """
+            DeepSeek 400: Tool names must be unique.
+            """
+        ),
     ),
     Row(
         ToolSchemaRefused,
