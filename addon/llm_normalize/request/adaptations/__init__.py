@@ -10,6 +10,7 @@ from typing import Any
 from ..adaptation import Adaptation
 from . import (
     attachments,
+    effort,
     host_fields,
     host_message_fields,
     learned,
@@ -51,7 +52,7 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     schemas.ToolSchemaRefused,
     response_format.ResponseFormatRefused,
     limits.MaxTokensTooLarge,
-    thinking.ReasoningEffortUnknown,
+    effort.ReasoningEffortUnknown,
     limits.TemperatureOutOfRange,
     limits.TopPWithTemperature,
     thinking.EffortWithoutThinking,
