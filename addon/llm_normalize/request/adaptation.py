@@ -1,7 +1,8 @@
 """The contract of an adaptation: one change of a request that its provider would refuse.
 
 Like a fix it declares itself: what it changes, for whom, and how that is known. It takes
-nothing away that the answer depends on, such as messages, tools or a format.
+nothing away that the answer depends on, such as messages, tools or a format, unless the
+request says the same in other words.
 """
 
 import functools

@@ -10,15 +10,18 @@ from typing import Any
 from ..adaptation import Adaptation
 from . import (
     attachments,
+    effort,
     host_fields,
     host_message_fields,
     learned,
     limits,
     messages,
+    response_format,
     schemas,
     system_messages,
     thinking,
     tool_calls,
+    tools,
 )
 
 
@@ -47,9 +50,12 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     tool_calls.ToolNameMissing,
     messages.MessageReasoningMissing,
     tool_calls.ThoughtSignatureMissing,
+    tools.ToolChoiceRefused,
+    tools.ToolNameRepeated,
     schemas.ToolSchemaRefused,
+    response_format.ResponseFormatRefused,
     limits.MaxTokensTooLarge,
-    thinking.ReasoningEffortUnknown,
+    effort.ReasoningEffortUnknown,
     limits.TemperatureOutOfRange,
     limits.TopPWithTemperature,
     thinking.EffortWithoutThinking,
@@ -61,8 +67,12 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
 
 NOT_DROPPED: tuple[tuple[str, str], ...] = (
     (
-        "`messages`, `model`, `stream`, `stop`, `response_format`",
+        "`messages`, `model`, `stream`, `stop`",
         "without them the answer is another one.",
+    ),
+    (
+        "`response_format`, unless the refusal tells which is taken, and words say the rest",
+        "a client that wants JSON cannot read an answer in prose.",
     ),
     (
         "`tools` with something in it, a `tool_choice` that decides, calls and their ids",

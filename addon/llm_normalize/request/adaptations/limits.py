@@ -132,18 +132,22 @@ _NOT_BOTH = refused(
     "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
 )
 _NEUTRAL = (None, 1, Number("1.0"))
+UNSET, BELOW_ONE = "unset", "below 1"
+"""That `top_p` may not be there at all, or not be 1, which is the same as none."""
+_HALF_OPEN = refused("Input validation error: `top_p` must be > 0.0 and < 1.0")
 _WARM = {"temperature": Number("0.2"), "messages": HI}
 
 
-# `top_p` beside `temperature`, where one of them is taken.
+# `top_p` beside `temperature` or thinking, where one of them is taken; and one that is 1.
 class TopPWithTemperature(Adaptation):
     """Drop the one that says nothing; of two that say something, `top_p`."""
 
     name = "top-p-with-temperature"
     changes = (
-        "`top_p` beside `temperature` -> removed; `temperature: 1` rather than that"
+        "`top_p` beside `temperature` -> removed; `temperature: 1` rather than that; "
+        "`top_p` beside thinking, `top_p: 1` -> removed"
     )
-    why = "Claude answers 400, at Anthropic, Bedrock and Vertex."
+    why = "Claude answers 400, at Anthropic, Bedrock and Vertex; TGI 422 to a `top_p` of 1."
     key = "top_p"
     sent_as = EVERY_FORM
     sources = (
@@ -151,6 +155,9 @@ class TopPWithTemperature(Adaptation):
         "https://github.com/LioQing/llm-extension-for-cmd-pal/pull/15",
         "https://github.com/open-webui/open-webui/issues/17922",
         "https://github.com/anomalyco/opencode/issues/28930",
+        "https://github.com/theopenco/llmgateway/issues/3108",
+        "https://github.com/chatboxai/chatbox/issues/2099",
+        "https://github.com/argilla-io/synthetic-data-generator/issues/48",
     )
     examples = (
         RequestExample("1", {**_WARM, "top_p": 1}, _WARM, _NOT_BOTH),
@@ -161,11 +168,22 @@ class TopPWithTemperature(Adaptation):
             {"top_p": Number("0.9"), "messages": HI},
             _NOT_BOTH,
         ),
+        RequestExample(
+            "beside thinking",
+            {**_WARM, "top_p": Number("0.9")},
+            _WARM,
+            refused("top_p must be unset when thinking is enabled."),
+        ),
+        RequestExample("1, of TGI", {**_WARM, "top_p": 1}, _WARM, _HALF_OPEN),
+        RequestExample.untouched("0, of TGI", {**_WARM, "top_p": 0}, _HALF_OPEN),
         RequestExample.untouched("one of them", _WARM, _NOT_BOTH),
     )
 
     def edit(self, body: Body) -> list[Edit]:
         """Drop one of them."""
+        if self.value:
+            is_refused = self.value == UNSET or body.get("top_p") in _NEUTRAL
+            return drop(body, "top_p") if is_refused else []
         if "temperature" not in body or "top_p" not in body:
             return []
         is_spare = body["temperature"] in _NEUTRAL and body["top_p"] not in _NEUTRAL

@@ -1,4 +1,4 @@
-"""Thinking, and the effort of it."""
+"""Thinking: whether it goes with the rest, and how it is asked for."""
 
 from ...wire.json_text import Json, whole_number
 from ..adaptation import (
@@ -13,90 +13,6 @@ from ..adaptation import (
     replaced,
 )
 from ..message_forms import calls_of, listed, role_of
-
-LEVELS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-"""From the lowest to the highest."""
-_HOLDERS = ("reasoning", "output_config")
-"""Where Responses, OpenRouter and Messages have it."""
-_UNSAID = ("auto", "default")
-"""What the provider chooses, where it knows no levels but these."""
-_LEVELS = refused(
-    "Invalid value: 'xhigh'. Supported values are: 'low', 'medium', and 'high'.",
-    param="reasoning_effort",
-)
-
-
-# A level of effort that the provider does not know.
-class ReasoningEffortUnknown(Adaptation):
-    """Send the nearest level that the refusal names; of two as near, the lower one."""
-
-    name = "reasoning-effort-unknown"
-    changes = "`reasoning_effort`, `reasoning.effort`, `output_config.effort` -> the nearest level that is known"
-    why = "Clients know levels that a provider does not, which answers 400."
-    needs_value = True
-    key = "effort"
-    sent_as = EVERY_FORM
-    sources = (
-        "https://github.com/ollama/ollama/issues/17252",
-        "https://github.com/router-for-me/CLIProxyAPI/issues/1572",
-        "https://github.com/nguyenphutrong/quotio/issues/287",
-    )
-    examples = (
-        RequestExample.of_fields(
-            "xhigh",
-            {"reasoning_effort": "xhigh"},
-            {"reasoning_effort": "high"},
-            _LEVELS,
-        ),
-        RequestExample.of_fields(
-            "of Messages",
-            {"output_config": {"effort": "xhigh"}},
-            {"output_config": {"effort": "high"}},
-            _LEVELS,
-        ),
-        RequestExample.of_fields(
-            "OpenRouter's, or of Responses",
-            {"reasoning": {"effort": "minimal"}},
-            {"reasoning": {"effort": "low"}},
-            _LEVELS,
-        ),
-        RequestExample.of_fields(
-            "no levels at all",
-            {"reasoning_effort": "high"},
-            {"reasoning_effort": "default"},
-            refused("`reasoning_effort` must be one of `none` or `default`"),
-        ),
-        RequestExample.untouched(
-            "low", {"messages": HI, "reasoning_effort": "low"}, _LEVELS
-        ),
-    )
-
-    def edit(self, body: Body) -> list[Edit]:
-        """Replace it."""
-        known, edits = self.value.split(), []
-        if (made := _nearest(body.get("reasoning_effort"), known)) is not None:
-            edits += replaced(body, "reasoning_effort", made)
-        for key in _HOLDERS:
-            holder = body.get(key)
-            given = holder.get("effort") if isinstance(holder, dict) else None
-            if isinstance(holder, dict) and (made := _nearest(given, known)):
-                changed: Json = {**holder, "effort": made}
-                edits += replaced(body, key, changed, f"{key}.effort")
-        return edits
-
-
-def _nearest(given: object, named: list[str]) -> str | None:
-    """Return the nearest level of those *named*: not to think is near to no other."""
-    if given not in LEVELS:
-        return None
-    place = LEVELS.index(str(given))
-    known = [each for each in LEVELS if each in named and each != "none"]
-    if given in named or (given == "none" and not known):
-        return str(given) if given in named else None
-    if known:
-        return min(known, key=lambda each: abs(LEVELS.index(each) - place))
-    return next((each for each in _UNSAID if each in named and place), None)
-
 
 _NO_EFFORT = refused(
     "thinking options type cannot be disabled when reasoning_effort is set"
@@ -138,22 +54,36 @@ class EffortWithoutThinking(Adaptation):
 
     def edit(self, body: Body) -> list[Edit]:
         """Drop it."""
-        thinking, given = body.get("thinking"), body.get("output_config")
+        thinking = body.get("thinking")
         if not isinstance(thinking, dict) or thinking.get("type") != "disabled":
             return []
-        edits = drop(body, "reasoning_effort")
-        if isinstance(given, dict) and "effort" in given:
-            rest: Json = {key: each for key, each in given.items() if key != "effort"}
-            path = "output_config.effort"
-            made = replaced(body, "output_config", rest, path)
-            edits += made if rest else drop(body, "output_config")
-        return edits
+        return drop(body, "reasoning_effort") + _without_effort(body)
+
+
+def _without_effort(body: Body) -> list[Edit]:
+    """Drop that of Messages, which may have the format of the answer beside it."""
+    given = body.get("output_config")
+    if not isinstance(given, dict) or "effort" not in given:
+        return []
+    rest: Json = {key: each for key, each in given.items() if key != "effort"}
+    path = "output_config.effort"
+    made = replaced(body, "output_config", rest, path)
+    return made if rest else drop(body, "output_config")
 
 
 DISABLED, ENABLE, TEMPLATE = "thinking", "enable_thinking", "chat_template_kwargs"
 """Where a request turns thinking off."""
 BODY = "enable_thinking of a body"
 """That it has to be off where no stream is asked for."""
+UNABLE, CALLED = "unable", "called"
+"""That nothing may ask for it: at all, or once the history has calls, without thoughts."""
+_WISHES = ("reasoning_effort", "reasoning", "thinking")
+_UNWANTED: tuple[Json, ...] = (
+    "none",
+    {"effort": "none"},
+    {"enabled": False},
+    {"type": "disabled"},
+)
 _NO_CHOICE = refused("Thinking mode does not support this tool_choice")
 _FREE: tuple[Json, ...] = (None, "auto", "none", {"type": "auto"}, {"type": "none"})
 _FORCED = {"messages": HI, "tool_choice": "required"}
@@ -163,14 +93,34 @@ _OF_A_BODY = refused(
     "parameter.enable_thinking must be set to false for non-streaming calls"
 )
 
+_UNABLE = refused('"gemma3:27b" does not support thinking')
+_NO_THOUGHTS = refused(
+    "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
+    "`tool_use`. When `thinking` is enabled, a final `assistant` message must start with a "
+    "thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). "
+    "To avoid this requirement, disable `thinking`."
+)
+_CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+_CALLED = {"messages": [*HI, {"role": "assistant", "tool_calls": [_CALL]}]}
 
-# Thinking beside something that it cannot go with.
+
+# Thinking beside something that it cannot go with, or of a model that cannot think.
 class ThinkingRefused(Adaptation):
-    """Turn it off where a tool is forced, an answer begun, or one body asked for."""
+    """Turn it off where a tool is forced, an answer begun, or one body asked for.
+
+    Where it is off by default, no more is needed than not to ask for it.
+    """
 
     name = "thinking-refused"
-    changes = "`thinking` -> off, beside a `tool_choice` that decides or a begun answer; for a body, where Qwen asks for it"
-    why = "DeepSeek, Kimi, Qwen and llama.cpp think by default, and answer 400."
+    changes = (
+        "`thinking` -> off, beside a `tool_choice` that decides or a begun answer; for a "
+        "body, where Qwen asks for it; `reasoning_effort`, `reasoning`, `thinking` -> "
+        "removed, for models that cannot think, and of Claude beside calls without thoughts"
+    )
+    why = (
+        "DeepSeek, Kimi, Qwen and llama.cpp think by default, and answer 400; so do Ollama, "
+        "Gemini and Claude where it is asked for."
+    )
     needs_value = True
     key = "messages"
     sent_as = EVERY_FORM
@@ -178,6 +128,12 @@ class ThinkingRefused(Adaptation):
         "https://github.com/deepseek-ai/DeepSeek-V3/issues/1376",
         "https://github.com/cloudwego/eino/issues/994",
         "https://github.com/ggml-org/llama.cpp/issues/20861",
+        "https://github.com/musistudio/claude-code-router/issues/948",
+        "https://github.com/ollama/ollama/issues/12561",
+        "https://github.com/CherryHQ/cherry-studio/issues/18744",
+        "https://github.com/RooCodeInc/Roo-Code/issues/10700",
+        "https://github.com/anomalyco/opencode/issues/3077",
+        "https://github.com/OpenRouterTeam/ai-sdk-provider/issues/162",
     )
     examples = (
         RequestExample(
@@ -202,6 +158,29 @@ class ThinkingRefused(Adaptation):
         RequestExample.untouched(
             "a stream", {"messages": HI, "stream": True}, _OF_A_BODY
         ),
+        RequestExample.of_fields(
+            "a model that cannot think", {"reasoning_effort": "high"}, {}, _UNABLE
+        ),
+        RequestExample.of_fields(
+            "the same, of Messages",
+            {"thinking": {"type": "adaptive"}, "output_config": {"effort": "high"}},
+            {},
+            _UNABLE,
+        ),
+        RequestExample.untouched(
+            "it is not to think",
+            {"messages": HI, "reasoning": {"enabled": False}},
+            _UNABLE,
+        ),
+        RequestExample(
+            "calls without thoughts",
+            {**_CALLED, "reasoning": {"effort": "high"}},
+            _CALLED,
+            _NO_THOUGHTS,
+        ),
+        RequestExample.untouched(
+            "no calls", {"messages": HI, "reasoning_effort": "high"}, _NO_THOUGHTS
+        ),
         RequestExample.untouched(
             "no tool is forced", {"messages": HI, "tool_choice": "auto"}, _NO_CHOICE
         ),
@@ -219,11 +198,19 @@ class ThinkingRefused(Adaptation):
             return replaced(body, TEMPLATE, made)
         if self.value == BODY:
             return [] if body.get("stream") else replaced(body, ENABLE, False)
+        if self.value in (UNABLE, CALLED):
+            is_called = any(map(calls_of, listed(body.get("messages"))))
+            return _without_wish(body) if self.value == UNABLE or is_called else []
         if body.get("tool_choice") in _FREE:
             return []
         off: Json = {"type": "disabled"} if self.value == DISABLED else False
         is_known = self.value in (DISABLED, ENABLE)
         return replaced(body, self.value, off) if is_known else []
+
+
+def _without_wish(body: Body) -> list[Edit]:
+    asked = [key for key in _WISHES if body.get(key) not in _UNWANTED]
+    return [edit for key in asked for edit in drop(body, key)] + _without_effort(body)
 
 
 def _is_begun(body: Body) -> bool:

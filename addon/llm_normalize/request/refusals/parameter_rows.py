@@ -2,25 +2,35 @@
 
 import re
 
+from ..adaptations.effort import LEVELS, MANDATORY, ReasoningEffortUnknown
 from ..adaptations.limits import (
+    BELOW_ONE,
+    UNSET,
     MaxTokensTooLarge,
     TemperatureOutOfRange,
     TopPWithTemperature,
+)
+from ..adaptations.response_format import (
+    OBJECT,
+    SCHEMA,
+    WORDS,
+    ResponseFormatRefused,
 )
 from ..adaptations.schemas import ToolSchemaRefused
 from ..adaptations.thinking import (
     ADAPTIVE,
     BODY,
+    CALLED,
     DISABLED,
     ENABLE,
     ENABLED,
-    LEVELS,
     TEMPLATE,
+    UNABLE,
     EffortWithoutThinking,
-    ReasoningEffortUnknown,
     ThinkingFormRefused,
     ThinkingRefused,
 )
+from ..adaptations.tools import ToolChoiceRefused, ToolNameRepeated
 from ..tool_schemas import (
     ANY_OF,
     BOOLEAN,
@@ -79,6 +89,28 @@ PARAMETER_ROWS: tuple[Row, ...] = (
         ),
     ),
     Row(
+        TopPWithTemperature,
+        words(
+            rf"\btop_?p{QUOTES} must be (?:[\w .]{{1,40}} or )?unset when thinking\b"
+        ),
+        said(
+            """
+            Anthropic 400: `top_p` must be greater than or equal to 0.95 or unset when thinking is enabled or in adaptive mode.
+            """
+        ),
+        value=UNSET,
+    ),
+    Row(
+        TopPWithTemperature,
+        words(rf"\btop_?p{QUOTES} must be > ?0(?:\.0)? and < ?1(?:\.0)?(?![\d.])"),
+        said(
+            """
+            TGI 422: Input validation error: `top_p` must be > 0.0 and < 1.0
+            """
+        ),
+        value=BELOW_ONE,
+    ),
+    Row(
         MaxTokensTooLarge,
         words(
             rf"{_LIMIT}[^;]{{0,120}}?(?:less (?:than )?or equal to|capped at|at most|no (?:more|greater) than"
@@ -123,6 +155,20 @@ PARAMETER_ROWS: tuple[Row, ...] = (
         ),
     ),
     Row(
+        ReasoningEffortUnknown,
+        words(
+            r"\breasoning is mandatory\b[^.;]{0,40}\bcannot be disabled\b",
+            r"\bbudget 0 is invalid\. this model only works in thinking mode\b",
+        ),
+        said(
+            """
+            OpenRouter 400: Reasoning is mandatory for this endpoint and cannot be disabled.
+            Gemini 400: Budget 0 is invalid. This model only works in thinking mode.
+            """
+        ),
+        value=MANDATORY,
+    ),
+    Row(
         TemperatureOutOfRange,
         words(
             rf"\btemperature{QUOTES}\b[^;]{{0,60}}?\bonly (?:the default |be set to )?\(?"
@@ -154,6 +200,57 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             """
         ),
         value="1",
+    ),
+    Row(
+        ResponseFormatRefused,
+        words(
+            rf"\bresponse_format(?:\.type {QUOTES}json_schema{QUOTES}| type) is unavailable\b"
+        ),
+        said(
+            """
+            DeepSeek 400: This response_format type is unavailable now
+            """
+        ),
+        value=OBJECT,
+    ),
+    Row(
+        ResponseFormatRefused,
+        words(rf"\bresponse_format\.type{QUOTES} must be {QUOTES}json_schema\b"),
+        said(
+            """
+            LM Studio 400: 'response_format.type' must be 'json_schema' or 'text'
+            """
+        ),
+        value=SCHEMA,
+    ),
+    Row(
+        ResponseFormatRefused,
+        words(r"\b(?:function calling|tool use) with a response mime type\b"),
+        said(
+            """
+            Gemini 400: Function calling with a response mime type: 'application/json' is unsupported
+            Vertex 400: Tool use with a response mime type: 'application/json' is unsupported
+            """
+        ),
+        value=WORDS,
+    ),
+    Row(
+        ToolChoiceRefused,
+        words(rf"\binvalid tool_choice type: {QUOTES}object\b"),
+        said(
+            """
+            LM Studio 400: Invalid tool_choice type: 'object'. Supported string values: none, auto, required
+            """
+        ),
+    ),
+    Row(
+        ToolNameRepeated,
+        words(r"\btool names must be unique\b"),
+        said(
+            """
+            DeepSeek 400: Tool names must be unique.
+            """
+        ),
     ),
     Row(
         ToolSchemaRefused,
@@ -391,12 +488,42 @@ PARAMETER_ROWS: tuple[Row, ...] = (
     ),
     Row(
         ThinkingRefused,
-        words(r"\benable_thinking must be (?:set to )?false for non-?streaming\b"),
+        words(
+            r"\benable_thinking must be (?:set to )?false for non-?streaming\b",
+            rf"\benable thinking can ?not be support(?:ed)? when {QUOTES}stream=false\b",
+        ),
         said(
             """
             DashScope 400: parameter.enable_thinking must be set to false for non-streaming calls
+            ModelScope 400: enable thinking can not be support when `stream=False`.
             """
         ),
         value=BODY,
+    ),
+    Row(
+        ThinkingRefused,
+        words(
+            rf"\bthink value {QUOTES}\w{{1,20}}{QUOTES} is not supported\b",
+            r"\bdoes not support thinking(?![\w-]|,? \w)",
+            r"\bthinking level is not supported for this model\b",
+        ),
+        said(
+            """
+            Ollama 400: think value "medium" is not supported for this model
+            Ollama 400: "gemma3:27b" does not support thinking
+            Gemini 400: Thinking level is not supported for this model.
+            """
+        ),
+        value=UNABLE,
+    ),
+    Row(
+        ThinkingRefused,
+        words(rf"\bto avoid this requirement, disable {QUOTES}thinking\b"),
+        said(
+            """
+            Anthropic 400: messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). To avoid this requirement, disable `thinking`.
+            """
+        ),
+        value=CALLED,
     ),
 )

@@ -19,7 +19,7 @@ ROWS: tuple[Row, ...] = (*MESSAGE_ROWS, *PARAMETER_ROWS)
 
 _FOREIGN = re.compile(
     r"\b(?:quotas?|credits?|balance|billing|subscription|upgrade|policy|policies|moderat\w+|safety"
-    r"|flagged|filter(?:ed|ing)|overloaded|capacity|rate.?limit|tier|budget|recharge|too many"
+    r"|flagged|filter(?:ed|ing)|overloaded|capacity|rate.?limit|tier|budget(?! 0\b)|recharge|too many"
     r"|not available|expired|restarting|worker|concurren\w+|model_not_found|out of memory)\b"
     r"|\b(?:your|this|the|per) (?:plan|account|organi[sz]ation|keys?|api key)\b|\bof (?:this|your) key\b"
     r"|\b(?:inputs?|prompt)\b[`'\"]? ?(?:tokens?|length)\b",

@@ -1,0 +1,110 @@
+"""Levels of the effort that a model makes to think."""
+
+from ...wire.json_text import Json, as_object
+from ..adaptation import (
+    EVERY_FORM,
+    HI,
+    Adaptation,
+    Body,
+    Edit,
+    RequestExample,
+    refused,
+    replaced,
+)
+
+LEVELS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+"""From the lowest to the highest."""
+_HOLDERS = ("reasoning", "output_config")
+"""Where Responses, OpenRouter and Messages have it."""
+_UNSAID = ("auto", "default")
+"""What the provider chooses, where it knows no levels but these."""
+MANDATORY = "low medium high xhigh max"
+"""The levels of a model that always thinks: here `enabled: false` is one too many."""
+_LEVELS = refused(
+    "Invalid value: 'xhigh'. Supported values are: 'low', 'medium', and 'high'.",
+    param="reasoning_effort",
+)
+
+
+# A level of effort that the provider does not know.
+class ReasoningEffortUnknown(Adaptation):
+    """Send the nearest level that the refusal names; of two as near, the lower one."""
+
+    name = "reasoning-effort-unknown"
+    changes = "`reasoning_effort`, `reasoning.effort`, `output_config.effort` -> the nearest level that is known"
+    why = "Clients know levels that a provider does not, or turn off what always thinks: it answers 400."
+    needs_value = True
+    key = "messages"
+    sent_as = EVERY_FORM
+    sources = (
+        "https://github.com/ollama/ollama/issues/17252",
+        "https://github.com/router-for-me/CLIProxyAPI/issues/1572",
+        "https://github.com/nguyenphutrong/quotio/issues/287",
+        "https://github.com/elie222/rakazo/issues/114",
+        "https://github.com/earendil-works/pi/issues/8454",
+    )
+    examples = (
+        RequestExample.of_fields(
+            "xhigh",
+            {"reasoning_effort": "xhigh"},
+            {"reasoning_effort": "high"},
+            _LEVELS,
+        ),
+        RequestExample.of_fields(
+            "of Messages",
+            {"output_config": {"effort": "xhigh"}},
+            {"output_config": {"effort": "high"}},
+            _LEVELS,
+        ),
+        RequestExample.of_fields(
+            "OpenRouter's, or of Responses",
+            {"reasoning": {"effort": "minimal"}},
+            {"reasoning": {"effort": "low"}},
+            _LEVELS,
+        ),
+        RequestExample.of_fields(
+            "no levels at all",
+            {"reasoning_effort": "high"},
+            {"reasoning_effort": "default"},
+            refused("`reasoning_effort` must be one of `none` or `default`"),
+        ),
+        RequestExample.of_fields(
+            "thinking cannot be turned off",
+            {"reasoning": {"enabled": False, "exclude": True}},
+            {"reasoning": {"exclude": True, "effort": "low"}},
+            refused("Reasoning is mandatory for this endpoint and cannot be disabled."),
+        ),
+        RequestExample.untouched(
+            "low", {"messages": HI, "reasoning_effort": "low"}, _LEVELS
+        ),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Replace it."""
+        known, edits = self.value.split(), []
+        if (made := _nearest(body.get("reasoning_effort"), known)) is not None:
+            edits += replaced(body, "reasoning_effort", made)
+        for key in _HOLDERS:
+            holder = as_object(body.get(key))
+            if self.value == MANDATORY and holder.get("enabled") is False:
+                rest = {
+                    name: each for name, each in holder.items() if name != "enabled"
+                }
+                holder = {**rest, "effort": "none"}
+            if made := _nearest(holder.get("effort"), known):
+                changed: Json = {**holder, "effort": made}
+                edits += replaced(body, key, changed, f"{key}.effort")
+        return edits
+
+
+def _nearest(given: object, named: list[str]) -> str | None:
+    """Return the nearest level of those *named*: not to think is near to no other."""
+    if given not in LEVELS:
+        return None
+    place = LEVELS.index(str(given))
+    known = [each for each in LEVELS if each in named and each != "none"]
+    if given in named or (given == "none" and not known):
+        return str(given) if given in named else None
+    if known:
+        return min(known, key=lambda each: abs(LEVELS.index(each) - place))
+    return next((each for each in _UNSAID if each in named and place), None)

@@ -1,0 +1,127 @@
+"""The format of an answer, where another is taken."""
+
+from ...wire.json_text import Json, as_object, dumps
+from ..adaptation import (
+    HI,
+    Adaptation,
+    Body,
+    Edit,
+    RequestExample,
+    drop,
+    refused,
+    replaced,
+)
+from ..message_forms import INSTRUCTIONS, joined_content, role_of, with_messages
+
+OBJECT, SCHEMA, WORDS = "json_object", "json_schema", "words"
+"""What is taken: JSON without a schema, or with one alone; beside tools, none."""
+_FIELD = "response_format"
+_IN_WORDS = "Answer in JSON"
+_WANTED: dict[str, Json] = {"type": "object", "properties": {"a": {"type": "string"}}}
+_SCHEMA: dict[str, Json] = {
+    "type": SCHEMA,
+    "json_schema": {"name": "json", "schema": _WANTED},
+}
+_ANY: dict[str, Json] = {
+    "type": SCHEMA,
+    "json_schema": {"name": "json", "schema": {"type": "object"}},
+}
+_SAID = (
+    "Answer in JSON that matches this schema: "
+    '{"type":"object","properties":{"a":{"type":"string"}}}'
+)
+_TERSE = {"role": "system", "content": "Be terse."}
+_TOOLS: Body = {"tools": [{"type": "function", "function": {"name": "f"}}]}
+_NO_SCHEMA = refused("This response_format type is unavailable now")
+_NO_OBJECT = refused("'response_format.type' must be 'json_schema' or 'text'")
+_NO_FORMAT = refused(
+    "Function calling with a response mime type: 'application/json' is unsupported"
+)
+
+
+# A format of the answer that the provider does not know, or not beside tools.
+class ResponseFormatRefused(Adaptation):
+    """Send the nearest format that is taken; the instructions say what it does not."""
+
+    name = "response-format-refused"
+    changes = (
+        "`response_format` -> `json_object`, or `json_schema` of any object, or removed "
+        "beside tools; its schema is told in the system message"
+    )
+    why = (
+        "DeepSeek takes no schema, LM Studio nothing without one, and Gemini neither beside "
+        "tools: they answer 400."
+    )
+    needs_value = True
+    key = _FIELD
+    sources = (
+        "https://github.com/llm-exe/llm-exe/issues/662",
+        "https://github.com/dzhng/deep-research/issues/22",
+        "https://github.com/UKGovernmentBEIS/inspect_ai/issues/4916",
+        "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/189",
+        "https://github.com/webai-at-home/webai-at-home/issues/219",
+        "https://github.com/openai/openai-agents-python/issues/656",
+        "https://github.com/googleapis/python-genai/issues/867",
+    )
+    examples = (
+        RequestExample(
+            "a schema",
+            {"messages": HI, _FIELD: _SCHEMA},
+            {
+                "messages": [{"role": "system", "content": _SAID}, *HI],
+                _FIELD: {"type": OBJECT},
+            },
+            _NO_SCHEMA,
+        ),
+        RequestExample(
+            "a schema, beside instructions",
+            {"messages": [_TERSE, *HI], _FIELD: _SCHEMA},
+            {
+                "messages": [{**_TERSE, "content": f"Be terse.\n\n{_SAID}"}, *HI],
+                _FIELD: {"type": OBJECT},
+            },
+            _NO_SCHEMA,
+        ),
+        RequestExample.of_fields(
+            "any object", {_FIELD: {"type": OBJECT}}, {_FIELD: _ANY}, _NO_OBJECT
+        ),
+        RequestExample(
+            "any object, beside tools",
+            {"messages": HI, _FIELD: {"type": OBJECT}, **_TOOLS},
+            {"messages": [{**_TERSE, "content": "Answer in JSON."}, *HI], **_TOOLS},
+            _NO_FORMAT,
+        ),
+        RequestExample.untouched(
+            "without tools", {"messages": HI, _FIELD: _SCHEMA}, _NO_FORMAT
+        ),
+        RequestExample.untouched(
+            "text", {"messages": HI, _FIELD: {"type": "text"}, **_TOOLS}, _NO_FORMAT
+        ),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Replace it."""
+        given = as_object(body.get(_FIELD))
+        kind = given.get("type")
+        if self.value == SCHEMA and kind == OBJECT:
+            return replaced(body, _FIELD, _ANY)
+        if self.value == OBJECT and kind == SCHEMA:
+            edits = replaced(body, _FIELD, {"type": OBJECT})
+        elif self.value == WORDS and kind in (OBJECT, SCHEMA) and body.get("tools"):
+            edits = drop(body, _FIELD)
+        else:
+            return []
+        schema = as_object(given.get(SCHEMA)).get("schema")
+        words = f"{_IN_WORDS} that matches this schema: {dumps(schema).decode()}"
+        words = words if schema else f"{_IN_WORDS}."
+        made = with_messages(body, lambda found: _with_words(found, words))
+        return edits + replaced(body, "messages", made, "messages[0].content")
+
+
+def _with_words(messages: list[Json], words: str) -> list[Json]:
+    """Return *messages* whose instructions at the front end with *words*."""
+    first = as_object(next(iter(messages), None))
+    if role_of(first) not in INSTRUCTIONS:
+        return [{"role": "system", "content": words}, *messages]
+    content = joined_content(first.get("content"), words)
+    return [{**first, "content": content}, *messages[1:]]

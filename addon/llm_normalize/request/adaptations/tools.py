@@ -1,0 +1,100 @@
+"""Tools that are declared: which of them is to be called, and each once."""
+
+from ...wire.json_text import Json, as_object
+from ..adaptation import (
+    EVERY_FORM,
+    HI,
+    Adaptation,
+    Body,
+    Edit,
+    RequestExample,
+    refused,
+    replaced,
+)
+from ..message_forms import listed
+
+
+def _named(tool: Json) -> Json:
+    return as_object(as_object(tool).get("function")).get("name")
+
+
+def _tool(name: str) -> dict[str, Json]:
+    return {"type": "function", "function": {"name": name}}
+
+
+_NO_OBJECT = refused(
+    "Invalid tool_choice type: 'object'. Supported string values: none, auto, required"
+)
+
+
+# A tool that is to be called by its name, where only `required` forces one.
+class ToolChoiceRefused(Adaptation):
+    """Require a call, and send the one tool that it may be of."""
+
+    name = "tool-choice-refused"
+    changes = "`tool_choice` of a function -> `required`, and `tools` -> that one"
+    why = "LM Studio answers 400."
+    key = "tool_choice"
+    sources = (
+        "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/670",
+        "https://github.com/can1357/oh-my-pi/issues/6925",
+    )
+    examples = (
+        RequestExample.of_fields(
+            "one of two",
+            {"tools": [_tool("f"), _tool("g")], "tool_choice": _tool("g")},
+            {"tools": [_tool("g")], "tool_choice": "required"},
+            _NO_OBJECT,
+        ),
+        RequestExample.untouched(
+            "none of them",
+            {"messages": HI, "tools": [_tool("f")], "tool_choice": _tool("g")},
+            _NO_OBJECT,
+        ),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Replace them."""
+        name = _named(body.get("tool_choice"))
+        tools = [each for each in listed(body.get("tools")) if _named(each) == name]
+        if name is None or not tools:
+            return []
+        edits = replaced(body, "tool_choice", "required")
+        return edits + replaced(body, "tools", tools)
+
+
+_UNIQUE = refused("Tool names must be unique.")
+
+
+# A tool that is declared twice.
+class ToolNameRepeated(Adaptation):
+    """Send it once, if both are the same: else nothing tells which is meant."""
+
+    name = "tool-name-repeated"
+    changes = "`tools[]` that is equal to an earlier one -> removed"
+    why = "DeepSeek and Claude answer 400."
+    key = "tools"
+    sent_as = EVERY_FORM
+    sources = (
+        "https://github.com/dataelement/Clawith/issues/251",
+        "https://github.com/tailcallhq/forgecode/issues/892",
+    )
+    examples = (
+        RequestExample.of_fields(
+            "twice",
+            {"tools": [_tool("f"), _tool("g"), _tool("f")]},
+            {"tools": [_tool("f"), _tool("g")]},
+            _UNIQUE,
+        ),
+        RequestExample.untouched(
+            "another of the name",
+            {"messages": HI, "tools": [_tool("f"), {**_tool("f"), "strict": True}]},
+            _UNIQUE,
+        ),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Drop the later one."""
+        tools = listed(body.get("tools"))
+        once = [each for at, each in enumerate(tools) if each not in tools[:at]]
+        return replaced(body, "tools", once) if tools else []
