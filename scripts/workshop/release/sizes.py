@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 46_757, "scripts": 7_493, "tests": 52_000}
+BUDGETS = {"addon": 47_250, "scripts": 7_493, "tests": 52_000}
 """Code lines: without blanks, comments and docstrings."""
-MODULES = 423
+MODULES = 426
 """Modules of the addon."""
 _NO_CODE = {
     tokenize.COMMENT,

@@ -54,6 +54,7 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     tools.ToolNameRepeated,
     schemas.ToolSchemaRefused,
     response_format.ResponseFormatRefused,
+    response_format.StreamRequired,
     limits.MaxTokensTooLarge,
     effort.ReasoningEffortUnknown,
     limits.TemperatureOutOfRange,

@@ -1,4 +1,4 @@
-"""The format of an answer, where another is taken."""
+"""The format of an answer, and whether it is a stream, where another is taken."""
 
 from ...wire.json_text import Json, as_object, dumps
 from ..adaptation import (
@@ -8,6 +8,7 @@ from ..adaptation import (
     Edit,
     RequestExample,
     drop,
+    messages,
     refused,
     replaced,
 )
@@ -118,10 +119,43 @@ class ResponseFormatRefused(Adaptation):
         return edits + replaced(body, "messages", made, "messages[0].content")
 
 
-def _with_words(messages: list[Json], words: str) -> list[Json]:
-    """Return *messages* whose instructions at the front end with *words*."""
-    first = as_object(next(iter(messages), None))
+def _with_words(found: list[Json], words: str) -> list[Json]:
+    """Return messages whose instructions at the front end with *words*."""
+    first = as_object(next(iter(found), None))
     if role_of(first) not in INSTRUCTIONS:
-        return [{"role": "system", "content": words}, *messages]
+        return [{"role": "system", "content": words}, *found]
     content = joined_content(first.get("content"), words)
-    return [{**first, "content": content}, *messages[1:]]
+    return [{**first, "content": content}, *found[1:]]
+
+
+_NO_BODY = refused(
+    "This model only support stream mode, please enable the stream parameter to access the "
+    "model."
+)
+_STREAM: Body = {"stream": True, "stream_options": {"include_usage": True}}
+
+
+# An answer in one piece, from a model that only streams.
+class StreamRequired(Adaptation):
+    """Ask for a stream with usage: it is put together for the client."""
+
+    name = "stream-required"
+    changes = "a request for a body -> `stream: true`"
+    why = "Some models of DashScope, and long answers of Fireworks, are streams only: 400."
+    key = "messages"
+    sources = (
+        "https://github.com/FoundationAgents/OpenManus/issues/330",
+        "https://github.com/nullclaw/nullclaw/pull/231",
+    )
+    examples = (
+        RequestExample.of_fields("none", {}, _STREAM, _NO_BODY),
+        RequestExample.untouched(
+            "a stream", {"messages": HI, "stream": True}, _NO_BODY
+        ),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Ask for it."""
+        if body.get("stream") is True or not any(messages(body)):
+            return []
+        return [edit for key in _STREAM for edit in replaced(body, key, _STREAM[key])]

@@ -15,6 +15,7 @@ from ..adaptations.response_format import (
     SCHEMA,
     WORDS,
     ResponseFormatRefused,
+    StreamRequired,
 )
 from ..adaptations.schemas import ToolSchemaRefused
 from ..adaptations.thinking import (
@@ -61,6 +62,19 @@ _CONTEXT = re.compile(
 """The context is too long, or too dear: a client has to know that."""
 
 PARAMETER_ROWS: tuple[Row, ...] = (
+    Row(
+        StreamRequired,
+        words(
+            r"\b(?<!thinking )only supports? (?:the )?stream(?:ing)?(?: mode| responses?| calls?| output)?\b",
+            r"\bmust have stream ?= ?true\b|\bstream must be (?:set to )?true\b",
+        ),
+        said(
+            """
+            DashScope 400: This model only support stream mode, please enable the stream parameter to access the model.
+            Fireworks 400: Requests with max_tokens > 4096 must have stream=true
+            """
+        ),
+    ),
     Row(
         EffortWithoutThinking,
         words(
