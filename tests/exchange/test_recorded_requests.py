@@ -75,4 +75,7 @@ def test_form_loses_no_word_and_is_taken_once(row: Any) -> None:
             "top_p",
             "temperature",
             "parallel_tool_calls",
+            "reasoning_effort",
+            "reasoning",
+            "thinking",
         }

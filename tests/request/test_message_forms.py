@@ -78,15 +78,18 @@ def test_what_only_a_later_message_has_is_kept() -> None:
         forms.with_answers_between,
         forms.with_neighbours_joined,
         forms.with_one_system,
+        forms.with_own_ids,
         forms.with_short_ids,
         forms.with_single_calls,
+        forms.with_system_as_user,
     ],
 )
 def test_work_grows_with_the_messages_alone(form: Any, role: str, content: Any) -> None:
     def make(times: int) -> list[Any]:
         return [
-            {"role": role, "content": content, "tool_call_id": str(at)}
+            {"role": role, "content": content, "tool_call_id": "a", "tool_calls": calls}
             for at in range(times)
+            for calls in ([CALL], None)
         ]
 
     assert growth(make, form, 1000) < MOST

@@ -4,6 +4,7 @@ Nothing in here changes a message in place: what is refused may still be sent as
 """
 
 import re
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from hashlib import blake2b
 
@@ -116,7 +117,8 @@ def with_system_as_user(messages: Sequence[Json]) -> list[Json]:
     made = with_one_system(messages)
     if not made or role_of(made[0]) not in INSTRUCTIONS:
         return made
-    first = {**as_object(made[0]), "role": "user"}
+    name = as_object(made[1] if len(made) > 1 else None).get("name")
+    first = {**as_object(made[0]), "role": "user", **({"name": name} if name else {})}
     return [*with_neighbours_joined([first, *made[1:2]]), *made[2:]]
 
 
@@ -217,33 +219,39 @@ def with_own_ids(messages: Sequence[Json]) -> list[Json]:
 
     The results of an answer go with its calls of their id, in order.
     """
-    taken: set[Json] = {call.get("id") for each in messages for call in calls_of(each)}
-    known = set[Json]()
-    open_calls: list[tuple[Json, Json]] = []
+    taken = {
+        call.get("id") for each in messages for call in calls_of(each) if _id(call)
+    }
+    numbers: dict[str, int] = {}
+    due: dict[str, deque[str]] = {}
 
     def own(call: Message) -> Message:
-        given = again = call.get("id")
-        number = 2
-        while given in known and again in taken:
-            again, number = f"{given}_{number}", number + 1
+        given = again = _id(call)
+        if not given:
+            return call
+        while given in numbers and again in taken:
+            numbers[given] += 1
+            again = f"{given}_{numbers[given]}"
         taken.add(again)
-        known.add(given)
-        open_calls.append((given, again))
+        numbers.setdefault(given, 1)
+        due.setdefault(given, deque()).append(again)
         return call if again == given else {**call, "id": again}
 
     def with_own(message: Json) -> Json:
         if calls_of(message):
-            open_calls.clear()
-        found = [each for each in open_calls if each[0] == _result_of(message)]
+            due.clear()
+        found = due.get(as_string(_result_of(message)))
         if not found:
             return with_calls(message, own)
-        if len(found) > 1:
-            open_calls.remove(found[0])
-        again = found[0][1]
-        is_own = again == found[0][0]
+        again = found.popleft() if len(found) > 1 else found[0]
+        is_own = again == _result_of(message)
         return message if is_own else {**message, "tool_call_id": again}
 
     return [with_own(each) for each in messages]
+
+
+def _id(call: Message) -> str:
+    return as_string(call.get("id"))
 
 
 def _short_id(given: str, taken: Collection[str]) -> str:

@@ -33,8 +33,8 @@ BOOLEAN, ANY_OF, REFERENCE = "boolean", "anyOf", "$ref"
 """Values that are no keywords: `true` as a schema, and what is beside a choice or reference."""
 TYPE, REQUIRED, TOP = "type", "required", "top"
 """Likewise: no type, what is required and not there, a choice at the top."""
-TYPES, ITEMS, ENUM = "types", "items", "enum"
-"""Likewise: a list of types, a list without a schema of its items, an enum of no strings."""
+TYPES, ITEMS, ENUM, NONE = "types", "items", "enum", "none"
+"""Likewise: types as a list, a list of unknown items, an enum of no strings, no schema at all."""
 _KINDS = {str: "string", bool: "boolean", int: "integer", list: "array", dict: "object"}
 _CONDITIONS = ("if", "then", "else", "not")
 _KEYWORDS = {*_SPOKEN, *_SILENT, "const"}
@@ -174,7 +174,7 @@ def _requiring_what_is_there(schema: dict[str, Json]) -> dict[str, Json]:
     """Return a schema that requires no property which it does not describe."""
     there = schema.get("properties")
     wanted = listed(schema.get("required"))
-    known = [each for each in wanted if isinstance(there, dict) and each in there]
+    known = [each for each in wanted if isinstance(there, dict) and each in [*there]]
     if known == wanted:
         return schema
     rest = {key: each for key, each in schema.items() if key != "required"}
@@ -211,13 +211,15 @@ def without_choice(schema: Json) -> Json:
         found[name] = _either(found[name], each) if name in found else each
     if found:
         made["properties"] = found | _properties(made)
+    every = any if "allOf" in schema else all
     needed = [
         name
         for name in found
-        if all(name in listed(each.get("required")) for each in some)
+        if every(name in listed(each.get("required")) for each in some)
     ]
-    if needed:
-        made["required"] = [*dict.fromkeys([*listed(made.get("required")), *needed])]
+    before = listed(made.get("required"))
+    if needed := [each for each in needed if each not in before]:
+        made["required"] = [*before, *needed]
     return made
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from exchange.source.second_answers import JSON, SecondAnswers, play
 from llm_normalize.mitm.second_request import Reply
-from llm_normalize.repair.fix import DONE, chunk, wire
+from llm_normalize.repair.fix import DONE, STOP, TEXT, chunk, wire
 from llm_normalize.request.adaptation import CHAT, LEARNED, Adaptation, RequestExample
 from llm_normalize.request.adaptations import ADAPTATIONS
 from llm_normalize.wire.json_text import dumps, loads
@@ -81,6 +81,18 @@ def test_request_is_sent_again_in_the_form_that_is_asked_for(
     }
     proxy.set(normalize_skip=[*known, each.name])
     assert sent(proxy, example.before) == {"model": "m", **example.before}
+
+
+@pytest.mark.parametrize(("end", "status"), [([STOP, DONE], 200), ([], 502)])
+def test_stream_in_the_place_of_a_body_has_to_be_whole(
+    proxy: Proxy, upstream: SecondAnswers, end: Any, status: int
+) -> None:
+    events = [("content-type", "text/event-stream")]
+    upstream.replies = [Reply(200, "OK", events, wire([TEXT, *end]))]
+    (form,) = (each for each in FORMS if each.name == "stream-required")
+    made = play(proxy, refused(form.examples[0].before, form.examples[0].refusal))
+    assert made.status_code == status
+    assert loads(made.content or b"").keys() >= {"choices" if end else "error"}
 
 
 def test_form_that_is_known_to_be_wanted_is_sent_at_once(proxy: Proxy) -> None:

@@ -13,6 +13,7 @@ from ...protocols.protocol import JsonObject, UntranslatableError
 from ...repair.engine.body import LARGE, STATUS, repair_body, status_due
 from ...repair.engine.translated_output import TRANSLATED
 from ...repair.outcome import EventRecord
+from ...request.adaptations.response_format import StreamRequired
 from ...wire.content_encoding import Decoder, LargeBodyError, decode
 from ...wire.event_boundary import EVENT
 from ...wire.json_text import dumps, is_container
@@ -101,6 +102,12 @@ def _is_page(response: http.Response, content: bytes) -> bool:
     return is_ok and is_page_or_words(content, kind)
 
 
+def _is_cut(repaired: EventRecord, running: RunningAnswer) -> bool:
+    """Tell whether a stream that was asked for in the place of a body is none for one."""
+    is_own = any(name == StreamRequired.name for name, _, _ in running.record.request)
+    return is_own and not (repaired.status or is_container(repaired.after[0]))
+
+
 def is_slow(response: http.Response) -> bool:
     """Tell whether to repair the body of *response* would hold other streams up."""
     encoding = response.headers.get("content-encoding", "")
@@ -135,7 +142,12 @@ def repair_response(response: http.Response, running: RunningAnswer) -> Figures:
             native, asked = running.native, running.asked
             repair_whole = repair_body if native is None else native.body
             repaired = repair_whole(content, status, asked, settings.fixes, label)
-            if is_page:
+            cut = content or b"" if _is_cut(repaired, running) else None
+            if cut is not None:  # the client has asked for no stream
+                status = HTTPStatus.BAD_GATEWAY
+                repaired = repair_whole(b"", status, asked, settings.fixes, label)
+                repaired.before = cut
+            if is_page or cut is not None:
                 repaired.status = status
                 repaired.fixed(STATUS)
     except ValueError as error:

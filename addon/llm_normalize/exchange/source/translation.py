@@ -47,8 +47,8 @@ _LONG = 1000
 _SEVERAL = 3
 """Clients after whom all others take their word for it."""
 _OK = 200
-_SHORT = (2, 3)
-"""Digits of the length of an error without any more."""
+_SHORT = {str(size) for size in range(40, 120)}
+"""Lengths of an error without any more: answers are longer."""
 _BAD_REQUEST = 400
 _FAILED = 500
 _JSON = {"content-type": "application/json"}
@@ -304,13 +304,10 @@ class TranslationMemory:
 
 
 def _is_short(response: http.Response) -> bool:
-    """Tell whether a good answer may be LM Studio's that it does not serve a path.
-
-    Its length is known, so it is there, and is collected in any case.
-    """
+    """Tell whether a good answer may be LM Studio's that it does not serve a path."""
     length = response.headers.get("content-length", "")
     is_json = "json" in response.headers.get("content-type", "")
-    return response.status_code == _OK and is_json and len(length) in _SHORT
+    return response.status_code == _OK and is_json and length in _SHORT
 
 
 def _missing(exchange: Exchange, endpoint: Endpoint) -> _Missing:

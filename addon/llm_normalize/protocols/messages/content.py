@@ -15,6 +15,8 @@ KNOWN = {
     "compaction": {"type", "content"},
 }
 """What is read of a block, by its type."""
+_SHOWN = 16 * 1024
+"""Characters of one of another type: what is longer is no text, but a file."""
 
 
 class Dropped:
@@ -69,7 +71,7 @@ def parts_of(block: JsonObject, path: str, dropped: Dropped) -> list[JsonObject]
     """
     kind = str(block.get("type"))
     if kind not in KNOWN:  # tools return anything
-        return _text(dumps(block).decode())
+        return _unknown(block, kind, path, dropped)
     dropped.beside(path, block, KNOWN[kind])
     if kind == "image":
         return [_image(block.get("source"), f"{path}.source", dropped)]
@@ -82,6 +84,17 @@ def parts_of(block: JsonObject, path: str, dropped: Dropped) -> list[JsonObject]
     if kind == "tool_reference":  # what a search for tools has found
         return _text(f"The tool {block.get('tool_name')} is available.")
     return _text(block.get("text" if kind == "text" else "content"))
+
+
+def _unknown(
+    block: JsonObject, kind: str, path: str, dropped: Dropped
+) -> list[JsonObject]:
+    shown = {key: each for key, each in block.items() if key != "cache_control"}
+    text = dumps(shown).decode()
+    if len(text) > _SHOWN:
+        dropped.add(f"{path}.{kind}")
+        text = placeholder(f"A block of the type {kind}")
+    return _text(text)
 
 
 def _text(*lines: Json) -> list[JsonObject]:

@@ -68,7 +68,7 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
 
 NOT_DROPPED: tuple[tuple[str, str], ...] = (
     (
-        "`messages`, `model`, `stream`, `stop`",
+        "`messages`, `model`, `stream: true`, `stop`",
         "without them the answer is another one.",
     ),
     (
@@ -76,7 +76,7 @@ NOT_DROPPED: tuple[tuple[str, str], ...] = (
         "a client that wants JSON cannot read an answer in prose.",
     ),
     (
-        "`tools` with something in it, a `tool_choice` that decides, calls and their ids",
+        "`tools`, a `tool_choice` that decides, calls, unless what is left means the same",
         "an agent would wait for a call that never comes.",
     ),
     (
@@ -92,8 +92,8 @@ NOT_DROPPED: tuple[tuple[str, str], ...] = (
         "an answer without end costs money.",
     ),
     (
-        "the words of a message, and whose they are",
-        "a form joins, moves and fills up messages, and takes none away that says something.",
+        "the words of a message",
+        "a form joins, moves and fills up messages; a user's are instructions if none are taken.",
     ),
     (
         "a refusal that names no parameter, or one that the request does not have",

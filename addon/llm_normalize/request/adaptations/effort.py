@@ -82,6 +82,8 @@ class ReasoningEffortUnknown(Adaptation):
     def edit(self, body: Body) -> list[Edit]:
         """Replace it."""
         known, edits = self.value.split(), []
+        if self.value == MANDATORY and "minimal" in _levels(body):
+            return []  # it was not refused
         if (made := _nearest(body.get("reasoning_effort"), known)) is not None:
             edits += replaced(body, "reasoning_effort", made)
         for key in _HOLDERS:
@@ -95,6 +97,11 @@ class ReasoningEffortUnknown(Adaptation):
                 changed: Json = {**holder, "effort": made}
                 edits += replaced(body, key, changed, f"{key}.effort")
         return edits
+
+
+def _levels(body: Body) -> list[Json]:
+    inside = [as_object(body.get(key)).get("effort") for key in _HOLDERS]
+    return [body.get("reasoning_effort"), *inside]
 
 
 def _nearest(given: object, named: list[str]) -> str | None:

@@ -22,7 +22,7 @@ class ParameterLearned(Adaptation):
     name = LEARNED
     changes = (
         "a parameter that the provider's 400 or 422 names -> removed or renamed; role "
-        '`developer` -> `system`, text in parts -> a string, `content: null` -> `""`'
+        '`developer` -> `system`, text in parts -> a string, `content: null`, or none, -> `""`'
     )
     why = "Each provider refuses fields of its own, and more with each client's update."
     hosts = ()

@@ -132,9 +132,11 @@ _NOT_BOTH = refused(
     "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
 )
 _NEUTRAL = (None, 1, Number("1.0"))
+_THINKING = ("thinking", "reasoning", "reasoning_effort", "output_config")
 UNSET, BELOW_ONE = "unset", "below 1"
 """That `top_p` may not be there at all, or not be 1, which is the same as none."""
 _HALF_OPEN = refused("Input validation error: `top_p` must be > 0.0 and < 1.0")
+_THINKS: Body = {"reasoning_effort": "high", "messages": HI}
 _WARM = {"temperature": Number("0.2"), "messages": HI}
 
 
@@ -170,8 +172,8 @@ class TopPWithTemperature(Adaptation):
         ),
         RequestExample(
             "beside thinking",
-            {**_WARM, "top_p": Number("0.9")},
-            _WARM,
+            {**_THINKS, "top_p": Number("0.9")},
+            _THINKS,
             refused("top_p must be unset when thinking is enabled."),
         ),
         RequestExample("1, of TGI", {**_WARM, "top_p": 1}, _WARM, _HALF_OPEN),
@@ -182,8 +184,9 @@ class TopPWithTemperature(Adaptation):
     def edit(self, body: Body) -> list[Edit]:
         """Drop one of them."""
         if self.value:
+            asks = any(body.get(key) for key in _THINKING) or self.value == BELOW_ONE
             is_refused = self.value == UNSET or body.get("top_p") in _NEUTRAL
-            return drop(body, "top_p") if is_refused else []
+            return drop(body, "top_p") if asks and is_refused else []
         if "temperature" not in body or "top_p" not in body:
             return []
         is_spare = body["temperature"] in _NEUTRAL and body["top_p"] not in _NEUTRAL

@@ -1,8 +1,9 @@
 """Messages: empty ones, their order, what an answer of the history has to have."""
 
-from ...wire.json_text import Json
+from ...wire.json_text import Json, as_object
 from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, refused, replaced
 from ..message_forms import (
+    INSTRUCTIONS,
     NOTHING,
     calls_of,
     listed,
@@ -102,6 +103,8 @@ def _filled(message: Json) -> Json:
     return {**message, "content": NOTHING}
 
 
+USER_FIRST = "user first"
+"""That a user has to speak first: no more is changed."""
 _ALTERNATE = refused("Conversation roles must alternate user/assistant/user/...")
 _CALL = {"role": "assistant", "content": None, "tool_calls": _CALLS}
 
@@ -175,15 +178,23 @@ class RolesNotAlternating(Adaptation):
 
     def edit(self, body: Body) -> list[Edit]:
         """Join them."""
-        return replaced(body, "messages", with_messages(body, _alternating))
+        make = _with_user_first if self.value == USER_FIRST else _alternating
+        return replaced(body, "messages", with_messages(body, make))
 
 
 def _alternating(messages: list[Json]) -> list[Json]:
     made = with_answers_between(with_neighbours_joined(with_one_system(messages)))
-    first = sum(role_of(each) == "system" for each in made)  # they are at the front
-    if made and (first == len(made) or role_of(made[first]) == "assistant"):
-        made.insert(first, _said("user", NOTHING))
-    return made
+    return _with_user_first(made)
+
+
+def _with_user_first(messages: list[Json]) -> list[Json]:
+    roles = [role_of(each) for each in messages]
+    first = next(
+        (at for at, each in enumerate(roles) if each not in INSTRUCTIONS), len(roles)
+    )
+    if not messages or roles[first : first + 1] not in ([], ["assistant"]):
+        return messages
+    return [*messages[:first], _said("user", NOTHING), *messages[first:]]
 
 
 _NO_PREFILL = refused("The conversation must end with a user message.")
@@ -214,7 +225,8 @@ class AnswerLast(Adaptation):
         """Add it."""
         made = listed(body.get("messages"))
         last = made[-1] if made else None
-        if role_of(last) != "assistant" or calls_of(last):
+        is_answer = role_of(last) == "assistant" and not calls_of(last)
+        if not is_answer or as_object(last).get("prefix"):  # that is gone on with
             return []
         return replaced(body, "messages", [*made, _said("user", "Continue.")])
 

@@ -11,7 +11,7 @@ from ..adaptation import (
     refused,
     replaced,
 )
-from ..tool_schemas import TOP, TYPE, without, without_choice
+from ..tool_schemas import NONE, TOP, TYPE, without, without_choice
 
 _UNKNOWN_NAME = (
     b'[{"error":{"message":"Unknown name \\"propertyNames\\" at '
@@ -30,6 +30,8 @@ _SCHEMAS = ("parameters", "input_schema")
 """Where a tool has it: of chat in its function, of Responses, of Messages."""
 
 
+_DEFINED = (None, "function")
+"""Types of tools that have parameters."""
 _NO_PARAMETERS: Json = {"type": "object", "properties": {}}
 
 
@@ -230,15 +232,22 @@ class ToolSchemaRefused(Adaptation):
         if not isinstance(tool, dict):
             return tool
         if isinstance(inner := tool.get("function"), dict):
-            if self.value == TYPE:
-                inner = {**inner, "parameters": inner.get("parameters", {})}
             return {**tool, "function": self._tool(inner)}
-        made = {key: self._schema(tool[key]) for key in _SCHEMAS if key in tool}
-        return {**tool, **made}
+        found = {key: tool[key] for key in _SCHEMAS if key in tool}
+        if self.value == NONE and "name" in tool and tool.get("type") in _DEFINED:
+            found = found or {"parameters": {}}
+        if self.value in (NONE, TYPE):
+            found = {key: _of_object(each) for key, each in found.items()}
+        return {**tool, **{key: self._schema(each) for key, each in found.items()}}
 
     def _schema(self, schema: Json) -> Json:
         if self.value == TOP:
             return without_choice(schema)
-        if self.value == TYPE and isinstance(schema, dict) and not schema.get("type"):
-            schema = {**_NO_PARAMETERS, **schema, "type": "object"}
         return without(schema, self.value)
+
+
+def _of_object(schema: Json) -> Json:
+    """The *schema* of parameters with a type."""
+    if not isinstance(schema, dict) or schema.get("type"):
+        return schema
+    return {**_NO_PARAMETERS, **schema, "type": "object"}

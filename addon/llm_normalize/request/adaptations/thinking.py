@@ -77,6 +77,10 @@ BODY = "enable_thinking of a body"
 """That it has to be off where no stream is asked for."""
 UNABLE, CALLED = "unable", "called"
 """That nothing may ask for it: at all, or once the history has calls, without thoughts."""
+_THOUGHTS = {
+    "reasoning", "reasoning_content", "reasoning_details", "thinking_blocks",
+}  # fmt: skip
+"""What a message may have of them."""
 _WISHES = ("reasoning_effort", "reasoning", "thinking")
 _UNWANTED: tuple[Json, ...] = (
     "none",
@@ -199,8 +203,9 @@ class ThinkingRefused(Adaptation):
         if self.value == BODY:
             return [] if body.get("stream") else replaced(body, ENABLE, False)
         if self.value in (UNABLE, CALLED):
-            is_called = any(map(calls_of, listed(body.get("messages"))))
-            return _without_wish(body) if self.value == UNABLE or is_called else []
+            called = [each for each in listed(body.get("messages")) if calls_of(each)]
+            is_bare = bool(called) and _THOUGHTS.isdisjoint(called[-1])
+            return _without_wish(body) if self.value == UNABLE or is_bare else []
         if body.get("tool_choice") in _FREE:
             return []
         off: Json = {"type": "disabled"} if self.value == DISABLED else False

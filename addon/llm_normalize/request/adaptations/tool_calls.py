@@ -211,7 +211,12 @@ class ToolCallArgumentsRefused(Adaptation):
         """Spell them as objects."""
         path = "messages[*].tool_calls[*].function.arguments"
         made = with_each_message(body, _with_objects)
-        items = [_with_object(each) for each in listed(body.get("input"))]
+        items = [
+            _with_object(each)
+            if as_object(each).get("type") == "function_call"
+            else each
+            for each in listed(body.get("input"))
+        ]
         return [
             *replaced(body, "messages", made, path),
             *(replaced(body, "input", items, "input[*].arguments") if items else []),

@@ -1,6 +1,6 @@
 """Tools that are declared: which of them is to be called, and each once."""
 
-from ...wire.json_text import Json, as_object
+from ...wire.json_text import Json, as_object, dumps
 from ..adaptation import (
     EVERY_FORM,
     HI,
@@ -96,5 +96,5 @@ class ToolNameRepeated(Adaptation):
     def edit(self, body: Body) -> list[Edit]:
         """Drop the later one."""
         tools = listed(body.get("tools"))
-        once = [each for at, each in enumerate(tools) if each not in tools[:at]]
+        once = [*{dumps(each): each for each in tools}.values()]
         return replaced(body, "tools", once) if tools else []

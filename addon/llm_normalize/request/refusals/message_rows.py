@@ -5,6 +5,7 @@ Of images, files and recordings: what they say of a model that reads text alone.
 
 from ..adaptations.attachments import AttachmentRefused
 from ..adaptations.messages import (
+    USER_FIRST,
     AnswerLast,
     MessageEmpty,
     MessageReasoningMissing,
@@ -109,9 +110,9 @@ MESSAGE_ROWS: tuple[Row, ...] = (
         SystemMessageUnsupported,
         words(
             r"\bdeveloper instructions? (?:is|are) not (?:enabled|supported)\b",
-            rf"\b(?:system|developer){QUOTES} role{QUOTES} (?:is )?not supported\b",
-            r"(?:\bnot|n't) support (?:the )?(?:system|developer)"
-            rf"(?: (?:messages?|prompts?|instructions?|roles?)\b|{QUOTES} role\b)",
+            rf"\bsystem{QUOTES} role{QUOTES} (?:is )?not supported\b",
+            rf"(?:\bnot|n't) support (?:the )?{QUOTES}system{QUOTES} (?:messages?|prompts?|instructions?|roles?)"
+            rf"{QUOTES}(?:\.|,|;|$| for this\b| with this model\b)",
         ),
         said(
             """
@@ -141,8 +142,6 @@ MESSAGE_ROWS: tuple[Row, ...] = (
     Row(
         RolesNotAlternating,
         words(
-            r"\bno user (?:query|messages?) found\b|\bcontents (?:is not specified|field is required)\b",
-            r"\bmust (?:start|begin) with (?:an? )?user\b",
             r"\bfunction call turn comes immediately after\b",
             r"\b(?:roles?|messages|requests|user|conversation)\b[^.;]{0,40}\balternat(?:e|ely|ing)\b",
             rf"\balternating (?:between )?{QUOTES}(?:user|roles)\b",
@@ -162,6 +161,21 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             Bedrock 400: A conversation must alternate between user and assistant roles.
             """
         ),
+    ),
+    Row(
+        RolesNotAlternating,
+        words(
+            r"\bno user (?:query|messages?) found\b|\bcontents (?:is not specified|field is required)\b",
+            r"\bmust (?:start|begin) with (?:an? )?user\b",
+        ),
+        said(
+            """
+            vLLM 400: No user query found in messages.
+            Gemini 400: * GenerateContentRequest.contents: contents is not specified
+            Bedrock 400: A conversation must start with a user message. Try again with a conversation that starts with a user message.
+            """
+        ),
+        value=USER_FIRST,
     ),
     Row(
         UserAfterTool,

@@ -64,13 +64,14 @@ _TYPE = re.compile(
     r"|\bmessages\W{1,4}\d{1,4}\W{1,4}content\b[^{}]{0,400}\btype\b[^{}]{0,80}\binput\W{1,4}thinking\b"
     # The form of the whole input: no server says which item it is.
     r"|\bbody\W{1,6}input\W{1,6}(?:str\b|list\[union\b)"
-    r"|\"invalid (?:input|type for 'input')\W{1,3}[^{}]{0,80}\"param\"\W{1,3}input\""
+    r"|\"invalid (?:input|type for 'input')\W{1,3}(?![^{}]{0,200}(?:policy|flagged))"
+    r"[^{}]{0,80}\"param\"\W{1,3}input\""
     r"|\bfor chatcompletionrequest\b.{0,2000}\btype\W{1,4}input_"
     # Calls without their outputs, and outputs without their calls.
     r"|\bno tool output found for tool call\b|\bmissing field\W{1,2}call_id\b"
     r"|\bmust be followed by tool messages\b|\brole 'tool' must be a response\b"
     # The protocol, for this model.
-    rf"|\bunsupported_api_for_model\b|\buse\b[^.;]{{0,24}}\b{_CHAT}\b",
+    rf"|\bunsupported_api_for_model\b|\buse\b[^.;]{{0,24}}\b{_CHAT}\b[^.;]{{0,24}}\binstead\b",
     re.IGNORECASE,
 )
 """What refuses a type of tool, or of item, or the form that all of them have."""

@@ -37,6 +37,7 @@ from ..tool_schemas import (
     BOOLEAN,
     ENUM,
     ITEMS,
+    NONE,
     REFERENCE,
     REQUIRED,
     TOP,
@@ -65,7 +66,8 @@ PARAMETER_ROWS: tuple[Row, ...] = (
     Row(
         StreamRequired,
         words(
-            r"\b(?<!thinking )only supports? (?:the )?stream(?:ing)?(?: mode| responses?| calls?| output)?\b",
+            r"\b(?<!thinking )only supports? (?:the )?stream(?:ing)?(?: mode| responses?| calls?| output)?\b"
+            r"(?! ?= ?false)",
             r"\bmust have stream ?= ?true\b|\bstream must be (?:set to )?true\b",
         ),
         said(
@@ -312,20 +314,31 @@ PARAMETER_ROWS: tuple[Row, ...] = (
         ToolSchemaRefused,
         words(
             r"\bjson schema\b[^;]{0,120}\btype is not defined\b",
+            r"\bdidn't specify the schema type\b",
+        ),
+        said(
+            """
+            Kimi 400: tools.function.parameters is not a valid moonshot flavored json schema, details: <At path 'properties.a': type is not defined>
+            """
+        ),
+        value=TYPE,
+    ),
+    Row(
+        ToolSchemaRefused,
+        words(
             rf"\bparameters{QUOTES} (?:(?:is|are) (?:empty|missing|required)|not found)\b",
             rf"\b(?:input_schema|parameters){QUOTES}(?:\.type)?:? (?:is |field )?required\b",
-            rf"\bmissing field {QUOTES}(?:parameters|input_schema)\b",
-            r"\bdidn't specify the schema type\b|\bschema should be of type object\b",
+            rf"\bmissing field {QUOTES}(?:parameters|input_schema)\b|\bschema should be of type object\b",
             rf"\bgot {QUOTES}type: null\b|\bNone is not valid under any of the given schemas\b",
         ),
         said(
             """
             MiniMax 400: invalid params, function parameters is empty (2013)
             llama.cpp 500: [json.exception.out_of_range.403] key 'parameters' not found
-            Kimi 400: tools.function.parameters is not a valid moonshot flavored json schema, details: <At path 'properties.a': type is not defined>
+            DeepSeek 400: Invalid schema for function 'f': schema must be a JSON Schema of 'type: "object"', got 'type: null'.
             """
         ),
-        value=TYPE,
+        value=NONE,
     ),
     Row(
         ToolSchemaRefused,
