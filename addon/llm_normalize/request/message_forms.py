@@ -117,7 +117,10 @@ def with_system_as_user(messages: Sequence[Json]) -> list[Json]:
     made = with_one_system(messages)
     if not made or role_of(made[0]) not in INSTRUCTIONS:
         return made
-    name = as_object(made[1] if len(made) > 1 else None).get("name")
+    name = next(
+        (as_object(each).get("name") for each in made[1:2] if role_of(each) == "user"),
+        None,
+    )
     first = {**as_object(made[0]), "role": "user", **({"name": name} if name else {})}
     return [*with_neighbours_joined([first, *made[1:2]]), *made[2:]]
 

@@ -211,16 +211,21 @@ def without_choice(schema: Json) -> Json:
         found[name] = _either(found[name], each) if name in found else each
     if found:
         made["properties"] = found | _properties(made)
-    every = any if "allOf" in schema else all
-    needed = [
-        name
-        for name in found
-        if every(name in listed(each.get("required")) for each in some)
-    ]
     before = listed(made.get("required"))
-    if needed := [each for each in needed if each not in before]:
+    needed = [name for name in found if name not in before and _is_needed(name, schema)]
+    if needed:
         made["required"] = [*before, *needed]
     return made
+
+
+def _is_needed(name: str, schema: dict[str, Json]) -> bool:
+    """Tell whether one of all parts of *schema*, or each of a choice, requires *name*."""
+
+    def having(key: str) -> list[bool]:
+        some = map(as_object, listed(schema.get(key)))
+        return [name in listed(each.get("required")) for each in some]
+
+    return any(having("allOf")) or any(all(having(key) or [False]) for key in _CHOICES)
 
 
 def _properties(schema: dict[str, Json]) -> dict[str, Json]:

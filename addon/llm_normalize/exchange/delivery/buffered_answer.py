@@ -6,6 +6,7 @@ from http import HTTPStatus
 
 from mitmproxy import http
 
+from ...chat.endpoint import is_event_stream
 from ...chat.errors.errors import phrase
 from ...chat.errors.failed_body import is_page_or_words
 from ...protocols.answer_stream import error_in, object_in
@@ -102,10 +103,16 @@ def _is_page(response: http.Response, content: bytes) -> bool:
     return is_ok and is_page_or_words(content, kind)
 
 
-def _is_cut(repaired: EventRecord, running: RunningAnswer) -> bool:
-    """Tell whether a stream that was asked for in the place of a body is none for one."""
+def _is_cut(
+    response: http.Response, repaired: EventRecord | None, running: RunningAnswer
+) -> bool:
+    """Tell whether a stream that was asked for in the place of a body makes none."""
     is_own = any(name == StreamRequired.name for name, _, _ in running.record.request)
-    return is_own and not (repaired.status or is_container(repaired.after[0]))
+    is_made = repaired and (repaired.status or is_container(repaired.after[0]))
+    is_stream = is_good(response) and is_event_stream(
+        response.headers.get("content-type", "")
+    )
+    return is_own and is_stream and not (is_made or response.stream)
 
 
 def is_slow(response: http.Response) -> bool:
@@ -142,12 +149,7 @@ def repair_response(response: http.Response, running: RunningAnswer) -> Figures:
             native, asked = running.native, running.asked
             repair_whole = repair_body if native is None else native.body
             repaired = repair_whole(content, status, asked, settings.fixes, label)
-            cut = content or b"" if _is_cut(repaired, running) else None
-            if cut is not None:  # the client has asked for no stream
-                status = HTTPStatus.BAD_GATEWAY
-                repaired = repair_whole(b"", status, asked, settings.fixes, label)
-                repaired.before = cut
-            if is_page or cut is not None:
+            if is_page:
                 repaired.status = status
                 repaired.fixed(STATUS)
     except ValueError as error:
@@ -156,6 +158,11 @@ def repair_response(response: http.Response, running: RunningAnswer) -> Figures:
         logger.warning("%s: the body cannot be decoded (%s)", label, why)
     except Exception:
         logger.exception("%s: repair failed, the body stays as it is", label)
+    if _is_cut(response, repaired, running):  # the client has asked for no stream
+        status = HTTPStatus.BAD_GATEWAY
+        repaired = repair_body(b"", status, running.asked, settings.fixes, label)
+        repaired.before, repaired.status = content or b"", status
+        repaired.fixed(STATUS)
     if running.translated is not None and not response.stream:
         if repaired is None:
             repaired = EventRecord(0, response.raw_content or b"", [b""])

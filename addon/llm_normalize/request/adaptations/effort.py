@@ -18,8 +18,8 @@ _HOLDERS = ("reasoning", "output_config")
 """Where Responses, OpenRouter and Messages have it."""
 _UNSAID = ("auto", "default")
 """What the provider chooses, where it knows no levels but these."""
-MANDATORY = "low medium high xhigh max"
-"""The levels of a model that always thinks: here `enabled: false` is one too many."""
+MANDATORY = "mandatory"
+"""That thinking cannot be turned off."""
 _LEVELS = refused(
     "Invalid value: 'xhigh'. Supported values are: 'low', 'medium', and 'high'.",
     param="reasoning_effort",
@@ -82,26 +82,30 @@ class ReasoningEffortUnknown(Adaptation):
     def edit(self, body: Body) -> list[Edit]:
         """Replace it."""
         known, edits = self.value.split(), []
-        if self.value == MANDATORY and "minimal" in _levels(body):
-            return []  # it was not refused
+        if self.value == MANDATORY:
+            return _with_thinking(body)
         if (made := _nearest(body.get("reasoning_effort"), known)) is not None:
             edits += replaced(body, "reasoning_effort", made)
         for key in _HOLDERS:
             holder = as_object(body.get(key))
-            if self.value == MANDATORY and holder.get("enabled") is False:
-                rest = {
-                    name: each for name, each in holder.items() if name != "enabled"
-                }
-                holder = {**rest, "effort": "none"}
             if made := _nearest(holder.get("effort"), known):
                 changed: Json = {**holder, "effort": made}
                 edits += replaced(body, key, changed, f"{key}.effort")
         return edits
 
 
-def _levels(body: Body) -> list[Json]:
-    inside = [as_object(body.get(key)).get("effort") for key in _HOLDERS]
-    return [body.get("reasoning_effort"), *inside]
+def _with_thinking(body: Body) -> list[Edit]:
+    """Have *body* ask for the lowest level of thinking, if it asks for none."""
+    is_none = body.get("reasoning_effort") == "none"
+    edits = replaced(body, "reasoning_effort", "low") if is_none else []
+    for key in _HOLDERS:
+        holder = as_object(body.get(key))
+        if holder.get("effort") == "none" or holder.get("enabled") is False:
+            made = {name: each for name, each in holder.items() if name != "enabled"}
+            if made.get("effort") in (None, "none"):
+                made["effort"] = "low"
+            edits += replaced(body, key, made, f"{key}.effort")
+    return edits
 
 
 def _nearest(given: object, named: list[str]) -> str | None:

@@ -132,7 +132,12 @@ _NOT_BOTH = refused(
     "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
 )
 _NEUTRAL = (None, 1, Number("1.0"))
-_THINKING = ("thinking", "reasoning", "reasoning_effort", "output_config")
+_OFF: Body = {
+    "thinking": {"type": "disabled"},
+    "reasoning": {"enabled": False},
+    "reasoning_effort": "none",
+}
+"""What does not ask a model to think."""
 UNSET, BELOW_ONE = "unset", "below 1"
 """That `top_p` may not be there at all, or not be 1, which is the same as none."""
 _HALF_OPEN = refused("Input validation error: `top_p` must be > 0.0 and < 1.0")
@@ -184,9 +189,10 @@ class TopPWithTemperature(Adaptation):
     def edit(self, body: Body) -> list[Edit]:
         """Drop one of them."""
         if self.value:
-            asks = any(body.get(key) for key in _THINKING) or self.value == BELOW_ONE
-            is_refused = self.value == UNSET or body.get("top_p") in _NEUTRAL
-            return drop(body, "top_p") if asks and is_refused else []
+            is_off = any(body.get(key) == off for key, off in _OFF.items())
+            is_unset = self.value == UNSET and not is_off
+            is_refused = is_unset or body.get("top_p") in _NEUTRAL
+            return drop(body, "top_p") if is_refused else []
         if "temperature" not in body or "top_p" not in body:
             return []
         is_spare = body["temperature"] in _NEUTRAL and body["top_p"] not in _NEUTRAL

@@ -11,6 +11,7 @@ from ..adaptation import (
     refused,
     replaced,
 )
+from ..message_forms import listed
 from ..tool_schemas import NONE, TOP, TYPE, without, without_choice
 
 _UNKNOWN_NAME = (
@@ -30,8 +31,8 @@ _SCHEMAS = ("parameters", "input_schema")
 """Where a tool has it: of chat in its function, of Responses, of Messages."""
 
 
-_DEFINED = (None, "function")
-"""Types of tools that have parameters."""
+_RESPONSES, _MESSAGES = ("parameters", "function"), ("input_schema", "custom")
+"""Where a tool of these protocols has its schema, and the type of a client's own."""
 _NO_PARAMETERS: Json = {"type": "object", "properties": {}}
 
 
@@ -216,9 +217,8 @@ class ToolSchemaRefused(Adaptation):
         if not self.value:
             return []
         tools, asked = body.get("tools"), as_object(body.get("response_format"))
-        made = (
-            [self._tool(each) for each in tools] if isinstance(tools, list) else tools
-        )
+        flat = _RESPONSES if "input" in body else _MESSAGES
+        made = [self._tool(each, *flat) for each in listed(tools)] or tools
         edits = replaced(body, "tools", made, "tools[*].function.parameters")
         if isinstance(inner := asked.get("json_schema"), dict) and "schema" in inner:
             form = {
@@ -228,17 +228,26 @@ class ToolSchemaRefused(Adaptation):
             edits += replaced(body, "response_format", form)
         return edits
 
-    def _tool(self, tool: Json) -> Json:
+    def _tool(self, tool: Json, key: str, kind: str) -> Json:
+        """The *tool* of a *kind*, or of none, that has its schema under a *key*."""
         if not isinstance(tool, dict):
             return tool
+        is_defined = tool.get("type") in (None, "function", kind)
         if isinstance(inner := tool.get("function"), dict):
-            return {**tool, "function": self._tool(inner)}
-        found = {key: tool[key] for key in _SCHEMAS if key in tool}
-        if self.value == NONE and "name" in tool and tool.get("type") in _DEFINED:
-            found = found or {"parameters": {}}
+            return (
+                {**tool, "function": self._tool(inner, *_RESPONSES)}
+                if is_defined
+                else tool
+            )
+        found = {each: tool[each] for each in _SCHEMAS if tool.get(each) is not None}
+        if self.value == NONE and "name" in tool and is_defined:
+            found = found or {key: {}}
         if self.value in (NONE, TYPE):
-            found = {key: _of_object(each) for key, each in found.items()}
-        return {**tool, **{key: self._schema(each) for key, each in found.items()}}
+            found = {each: _of_object(schema) for each, schema in found.items()}
+        return {
+            **tool,
+            **{each: self._schema(schema) for each, schema in found.items()},
+        }
 
     def _schema(self, schema: Json) -> Json:
         if self.value == TOP:

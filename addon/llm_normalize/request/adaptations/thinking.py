@@ -77,10 +77,8 @@ BODY = "enable_thinking of a body"
 """That it has to be off where no stream is asked for."""
 UNABLE, CALLED = "unable", "called"
 """That nothing may ask for it: at all, or once the history has calls, without thoughts."""
-_THOUGHTS = {
-    "reasoning", "reasoning_content", "reasoning_details", "thinking_blocks",
-}  # fmt: skip
-"""What a message may have of them."""
+_SIGNED = ("reasoning_details", "thinking_blocks")
+"""Where a message has thoughts with their signatures."""
 _WISHES = ("reasoning_effort", "reasoning", "thinking")
 _UNWANTED: tuple[Json, ...] = (
     "none",
@@ -204,7 +202,7 @@ class ThinkingRefused(Adaptation):
             return [] if body.get("stream") else replaced(body, ENABLE, False)
         if self.value in (UNABLE, CALLED):
             called = [each for each in listed(body.get("messages")) if calls_of(each)]
-            is_bare = bool(called) and _THOUGHTS.isdisjoint(called[-1])
+            is_bare = any(not any(map(each.get, _SIGNED)) for each in called[-1:])
             return _without_wish(body) if self.value == UNABLE or is_bare else []
         if body.get("tool_choice") in _FREE:
             return []

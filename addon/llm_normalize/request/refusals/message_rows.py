@@ -112,7 +112,8 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             r"\bdeveloper instructions? (?:is|are) not (?:enabled|supported)\b",
             rf"\bsystem{QUOTES} role{QUOTES} (?:is )?not supported\b",
             rf"(?:\bnot|n't) support (?:the )?{QUOTES}system{QUOTES} (?:messages?|prompts?|instructions?|roles?)"
-            rf"{QUOTES}(?:\.|,|;|$| for this\b| with this model\b)",
+            r"(?! (?:caching|after|before|between|in |longer|from|with (?!this)))",
+            rf"\brole{QUOTES} does not support {QUOTES}system\b",
         ),
         said(
             """

@@ -71,7 +71,7 @@ _TYPE = re.compile(
     r"|\bno tool output found for tool call\b|\bmissing field\W{1,2}call_id\b"
     r"|\bmust be followed by tool messages\b|\brole 'tool' must be a response\b"
     # The protocol, for this model.
-    rf"|\bunsupported_api_for_model\b|\buse\b[^.;]{{0,24}}\b{_CHAT}\b[^.;]{{0,24}}\binstead\b",
+    rf"|\bunsupported_api_for_model\b|\buse\b[^.;]{{0,24}}\b{_CHAT}\b[^.;]{{0,24}}\b(?:instead|endpoint|model)\b",
     re.IGNORECASE,
 )
 """What refuses a type of tool, or of item, or the form that all of them have."""
