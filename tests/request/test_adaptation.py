@@ -2,6 +2,7 @@
 
 import copy
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,9 +16,7 @@ from llm_normalize.request.adaptation import (
     messages,
 )
 from llm_normalize.request.adaptations import ADAPTATIONS, NOT_DROPPED
-from llm_normalize.request.adaptations.thinking import (
-    ThinkingFormRefused,
-)
+from llm_normalize.request.adaptations.thinking import ThinkingFormRefused
 from llm_normalize.request.refusals.dropped_parameters import apply, changes_for
 from llm_normalize.request.refusals.refusal_parser import refusal_of
 from llm_normalize.routing.hosts import HostPattern, Hosts
@@ -28,6 +27,13 @@ EXAMPLES = [
     pytest.param(each, example, id=f"{each.name}/{example.name}")
     for each in ADAPTATIONS
     for example in each.examples
+]
+CASES: list[dict[str, Any]] = [
+    loads(line)
+    for line in Path(__file__)
+    .with_name("refused_forms.jsonl")
+    .read_bytes()
+    .splitlines()
 ]
 DECLARED = [each for each in ADAPTATIONS if each.hosts]
 FORMS = [each for each in ADAPTATIONS if not each.hosts and each.name != LEARNED]
@@ -70,6 +76,15 @@ def test_example_comes_out_as_declared(
     bare = RequestExample.untouched("bare", {"messages": HI}, example.refusal)
     if each.key.encode() not in dumps(bare.before):
         assert edited(each, bare) == (bare.before, [])
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["why"])
+def test_words_change_no_more_than_they_refuse(case: dict[str, Any]) -> None:
+    body = copy.deepcopy(case["before"])
+    refusal = refusal_of(dumps({"error": {"message": case["words"]}}))
+    for change in changes_for(refusal, body):
+        apply(change, body)
+    assert body == case["after"]
 
 
 @pytest.mark.parametrize("each", ADAPTATIONS, ids=lambda each: each.name)
