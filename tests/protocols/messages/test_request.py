@@ -345,11 +345,14 @@ def test_documents_of_text_are_text(block: JsonObject, expected: str) -> None:
 def test_a_block_of_a_type_that_nobody_knows_is_text() -> None:
     block = {"type": "resource", "uri": "x"}
     calls = by("assistant", use("1"), {"type": "server_tool_use", "id": "2"})
-    found = translated(messages=[calls, by("user", result("1", [block]), block)])
+    marked, large = {**block, "cache_control": {}}, {**block, "data": "x" * 20_000}
+    asked = [calls, by("user", result("1", [block]), marked, large)]
+    found = translated(messages=asked)
+    result_of_it, said_too = found.body["messages"][1:]
     as_json = dumps(block).decode()
-    expected = [tool("1", as_json), {"role": "user", "content": as_json}]
-    assert found.body["messages"][1:] == expected
-    assert found.dropped == ("messages[].content[].type",)
+    assert result_of_it == tool("1", as_json)
+    assert said_too["content"].startswith(f"{as_json}\n(A block of the type resource")
+    assert "messages[].content[].type" in found.dropped
 
 
 @pytest.mark.parametrize(
