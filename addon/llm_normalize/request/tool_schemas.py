@@ -33,7 +33,7 @@ BOOLEAN, ANY_OF, REFERENCE = "boolean", "anyOf", "$ref"
 """Values that are no keywords: `true` as a schema, and what is beside a choice or reference."""
 TYPE, REQUIRED, TOP = "type", "required", "top"
 """Likewise: no type, what is required and not there, a choice at the top."""
-TYPES, ITEMS, ENUM, NONE = "types", "items", "enum", "none"
+TYPES, ITEMS, ENUM, NO_SCHEMA = "types", "items", "enum", "none"
 """Likewise: types as a list, a list of unknown items, an enum of no strings, no schema at all."""
 _KINDS = {str: "string", bool: "boolean", int: "integer", list: "array", dict: "object"}
 _CONDITIONS = ("if", "then", "else", "not")
@@ -154,7 +154,7 @@ def _with_items(schema: dict[str, Json]) -> dict[str, Json]:
 
 
 def _without_figures(schema: dict[str, Json]) -> dict[str, Json]:
-    """Return a schema whose enum has strings alone, or is told in words."""
+    """Return a schema whose enum has strings alone, or is described in words."""
     values = listed(schema.get("enum"))
     if not values:
         return schema

@@ -93,7 +93,7 @@ NOT_DROPPED: tuple[tuple[str, str], ...] = (
     ),
     (
         "the words of a message",
-        "a form joins, moves and fills up messages; a user's are instructions if none are taken.",
+        "a form joins, moves and fills up; instructions become a user's where none are taken.",
     ),
     (
         "a refusal that names no parameter, or one that the request does not have",

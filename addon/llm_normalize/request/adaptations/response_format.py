@@ -47,7 +47,7 @@ class ResponseFormatRefused(Adaptation):
     name = "response-format-refused"
     changes = (
         "`response_format` -> `json_object`, or `json_schema` of any object, or removed "
-        "beside tools; its schema is told in the system message"
+        "beside tools; its schema goes into the system message"
     )
     why = (
         "DeepSeek takes no schema, LM Studio nothing without one, and Gemini neither beside "

@@ -12,7 +12,7 @@ from ..adaptation import (
     replaced,
 )
 from ..message_forms import listed
-from ..tool_schemas import NONE, TOP, TYPE, without, without_choice
+from ..tool_schemas import NO_SCHEMA, TOP, TYPE, without, without_choice
 
 _UNKNOWN_NAME = (
     b'[{"error":{"message":"Unknown name \\"propertyNames\\" at '
@@ -240,9 +240,9 @@ class ToolSchemaRefused(Adaptation):
                 else tool
             )
         found = {each: tool[each] for each in _SCHEMAS if tool.get(each) is not None}
-        if self.value == NONE and "name" in tool and is_defined:
+        if self.value == NO_SCHEMA and "name" in tool and is_defined:
             found = found or {key: {}}
-        if self.value in (NONE, TYPE):
+        if self.value in (NO_SCHEMA, TYPE):
             found = {each: _of_object(schema) for each, schema in found.items()}
         return {
             **tool,

@@ -202,7 +202,7 @@ class ThinkingRefused(Adaptation):
             return [] if body.get("stream") else replaced(body, ENABLE, False)
         if self.value in (UNABLE, CALLED):
             called = [each for each in listed(body.get("messages")) if calls_of(each)]
-            is_bare = any(not any(map(each.get, _SIGNED)) for each in called[-1:])
+            is_bare = bool(called) and not any(map(called[-1].get, _SIGNED))
             return _without_wish(body) if self.value == UNABLE or is_bare else []
         if body.get("tool_choice") in _FREE:
             return []

@@ -333,8 +333,8 @@ def _says_nothing(path: Path, holder: dict[str, Json]) -> bool:
     if key == "id":
         return "role" in holder  # else it is that of a call
     if key == "name":
-        is_told = holder.get("role") == "tool" and "tool_call_id" in holder
-        return is_told or holder.get("role") not in (None, "function", "tool")
+        has_call = holder.get("role") == "tool" and "tool_call_id" in holder
+        return has_call or holder.get("role") not in (None, "function", "tool")
     if not _FOREIGN.isdisjoint(path[1:-1]):
         return False
     return key not in _SAYING or (key == "refusal" and not holder[key])

@@ -37,7 +37,7 @@ from ..tool_schemas import (
     BOOLEAN,
     ENUM,
     ITEMS,
-    NONE,
+    NO_SCHEMA,
     REFERENCE,
     REQUIRED,
     TOP,
@@ -338,7 +338,7 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             DeepSeek 400: Invalid schema for function 'f': schema must be a JSON Schema of 'type: "object"', got 'type: null'.
             """
         ),
-        value=NONE,
+        value=NO_SCHEMA,
     ),
     Row(
         ToolSchemaRefused,
