@@ -27,6 +27,15 @@ DROPPED: Literal["dropped"] = "dropped"
 CHANGED: Literal["changed"] = "changed"
 CHAT, TRANSLATED, RESPONSES, MESSAGES = "chat", "translated", "responses", "messages"
 """How a request is sent: as chat was asked for, as chat for another protocol, or in that."""
+WISHES = ("reasoning_effort", "reasoning", "thinking")
+"""Fields that ask a model to think."""
+UNWANTED: tuple[Json, ...] = (
+    "none",
+    {"effort": "none"},
+    {"enabled": False},
+    {"type": "disabled"},
+)
+"""What they say where it is not to."""
 EVERY_FORM = (CHAT, TRANSLATED, RESPONSES, MESSAGES)
 LEARNED = "parameter-learned"
 """Names what is learned from a provider's refusal (request/refusals/refusal_parser.py), in logs and options."""

@@ -56,6 +56,12 @@ def calls_of(message: Json) -> list[Message]:
     return objects_in(as_object(message).get("tool_calls"))
 
 
+def begun_answer(body: Message) -> Message:
+    """The answer without calls that the messages of *body* end with; empty without one."""
+    last = as_object(next(reversed(listed(body.get("messages"))), None))
+    return {} if role_of(last) != "assistant" or calls_of(last) else last
+
+
 def text_of(content: Json) -> str:
     """Return the text of a content, which may be parts."""
     if isinstance(content, list):

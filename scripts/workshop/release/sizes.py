@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 47_361, "scripts": 7_493, "tests": 51_971}
+BUDGETS = {"addon": 47_359, "scripts": 7_493, "tests": 51_971}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 426
 """Modules of the addon."""

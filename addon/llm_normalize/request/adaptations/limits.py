@@ -4,6 +4,8 @@ from ...wire.json_text import Json, Number, whole_number
 from ..adaptation import (
     EVERY_FORM,
     HI,
+    UNWANTED,
+    WISHES,
     Adaptation,
     Body,
     Edit,
@@ -132,12 +134,6 @@ _NOT_BOTH = refused(
     "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
 )
 _NEUTRAL = (None, 1, Number("1.0"))
-_OFF: Body = {
-    "thinking": {"type": "disabled"},
-    "reasoning": {"enabled": False},
-    "reasoning_effort": "none",
-}
-"""What does not ask a model to think."""
 UNSET, BELOW_ONE = "unset", "below 1"
 """That `top_p` may not be there at all, or not be 1, which is the same as none."""
 _HALF_OPEN = refused("Input validation error: `top_p` must be > 0.0 and < 1.0")
@@ -189,7 +185,7 @@ class TopPWithTemperature(Adaptation):
     def edit(self, body: Body) -> list[Edit]:
         """Drop one of them."""
         if self.value:
-            is_off = any(body.get(key) == off for key, off in _OFF.items())
+            is_off = any(body.get(key) in UNWANTED for key in WISHES)
             is_unset = self.value == UNSET and not is_off
             is_refused = is_unset or body.get("top_p") in _NEUTRAL
             return drop(body, "top_p") if is_refused else []

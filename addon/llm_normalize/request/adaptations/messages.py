@@ -1,12 +1,12 @@
 """Messages: empty ones, their order, what an answer of the history has to have."""
 
-from ...wire.json_text import Json, as_object
+from ...wire.json_text import Json
 from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, refused, replaced
 from ..message_forms import (
     INSTRUCTIONS,
     NOTHING,
+    begun_answer,
     calls_of,
-    listed,
     role_of,
     says_nothing,
     text_of,
@@ -223,12 +223,11 @@ class AnswerLast(Adaptation):
 
     def edit(self, body: Body) -> list[Edit]:
         """Add it."""
-        made = listed(body.get("messages"))
-        last = made[-1] if made else None
-        is_answer = role_of(last) == "assistant" and not calls_of(last)
-        if not is_answer or as_object(last).get("prefix"):  # that is gone on with
+        last = begun_answer(body)
+        if not last or last.get("prefix"):  # that is gone on with
             return []
-        return replaced(body, "messages", [*made, _said("user", "Continue.")])
+        made = [*body["messages"], _said("user", "Continue.")]
+        return replaced(body, "messages", made)
 
 
 _NOT_AFTER_TOOL = b"{\"message\":\"Unexpected role 'user' after role 'tool'\"}"

@@ -4,6 +4,8 @@ from ...wire.json_text import Json, whole_number
 from ..adaptation import (
     EVERY_FORM,
     HI,
+    UNWANTED,
+    WISHES,
     Adaptation,
     Body,
     Edit,
@@ -12,7 +14,7 @@ from ..adaptation import (
     refused,
     replaced,
 )
-from ..message_forms import calls_of, listed, role_of
+from ..message_forms import begun_answer, calls_of, listed
 
 _NO_EFFORT = refused(
     "thinking options type cannot be disabled when reasoning_effort is set"
@@ -79,13 +81,6 @@ UNABLE, CALLED = "unable", "called"
 """That nothing may ask for it: at all, or once the history has calls, without thoughts."""
 _SIGNED = ("reasoning_details", "thinking_blocks")
 """Where a message has thoughts with their signatures."""
-_WISHES = ("reasoning_effort", "reasoning", "thinking")
-_UNWANTED: tuple[Json, ...] = (
-    "none",
-    {"effort": "none"},
-    {"enabled": False},
-    {"type": "disabled"},
-)
 _NO_CHOICE = refused("Thinking mode does not support this tool_choice")
 _FREE: tuple[Json, ...] = (None, "auto", "none", {"type": "auto"}, {"type": "none"})
 _FORCED = {"messages": HI, "tool_choice": "required"}
@@ -191,7 +186,7 @@ class ThinkingRefused(Adaptation):
     def edit(self, body: Body) -> list[Edit]:
         """Turn it off."""
         if self.value == TEMPLATE:
-            if not _is_begun(body):
+            if not begun_answer(body):
                 return []
             given = body.get(TEMPLATE)
             made = (
@@ -212,13 +207,8 @@ class ThinkingRefused(Adaptation):
 
 
 def _without_wish(body: Body) -> list[Edit]:
-    asked = [key for key in _WISHES if body.get(key) not in _UNWANTED]
+    asked = [key for key in WISHES if body.get(key) not in UNWANTED]
     return [edit for key in asked for edit in drop(body, key)] + _without_effort(body)
-
-
-def _is_begun(body: Body) -> bool:
-    (*_, last) = (None, *listed(body.get("messages")))
-    return role_of(last) == "assistant" and not calls_of(last)
 
 
 ADAPTIVE, ENABLED = "adaptive", "enabled"
