@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 47_359, "scripts": 7_493, "tests": 51_971}
+BUDGETS = {"addon": 46_452, "scripts": 7_493, "tests": 51_967}
 """Code lines: without blanks, comments and docstrings."""
-MODULES = 426
+MODULES = 424
 """Modules of the addon."""
 _NO_CODE = {
     tokenize.COMMENT,

@@ -1,6 +1,7 @@
 """The table of refusals: each row knows its words, and none hides another."""
 
 import json
+import re
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from llm_normalize.request.adaptation import LEARNED
 from llm_normalize.request.adaptations import ADAPTATIONS
 from llm_normalize.request.refusals.refusal_parser import refusal_of
-from llm_normalize.request.refusals.refusal_row import Row
+from llm_normalize.request.refusals.refusal_rows import PATH, Row, rows_of
 from llm_normalize.request.refusals.refusal_table import ROWS
 from llm_normalize.text.echo import Echo
 
@@ -53,6 +54,19 @@ def test_words_ask_for_the_form_of_their_row_alone(row: Row, words: str) -> None
     wrapped = f"litellm.BadRequestError: Error code: 400 - {{'message': '{words}'}}"
     assert asked_for(wrapped) == {row.form.name}
     assert asked_for(json.dumps({"error": {"message": words}})) == {row.form.name}
+
+
+def test_each_line_of_the_table_is_read() -> None:
+    text = re.sub(r"(?m)^#.*\n|\n +", "", PATH.read_text("utf-8"))
+    parts = set(re.findall(r"(?m)^([A-Z_]+): ", text))
+    assert parts == set(re.findall(r"\{([A-Z_]+)\}", text))
+    rows = re.findall(r"(?m)^(?!(?:match|unless|said): .+$)(.+)$", text)
+    assert [each for each in rows if each.split(": ")[0] not in parts] == [
+        f"[{row.form.name} {row.value}]".replace(" ]", "]") for row in ROWS
+    ]
+    for wrong in ("[no-form]\n", "[answer-last]\nmatch: {NO_PART}\n"):
+        with pytest.raises(KeyError):
+            list(rows_of(wrong))
 
 
 def test_no_row_hides_another() -> None:

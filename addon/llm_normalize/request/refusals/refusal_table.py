@@ -10,12 +10,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from .message_rows import MESSAGE_ROWS
-from .parameter_rows import PARAMETER_ROWS
-from .refusal_row import Row
+from .refusal_rows import PATH, Row, rows_of
 
-ROWS: tuple[Row, ...] = (*MESSAGE_ROWS, *PARAMETER_ROWS)
-
+ROWS: tuple[Row, ...] = tuple(rows_of(PATH.read_text(encoding="utf-8")))
 
 _FOREIGN = re.compile(
     r"\b(?:quotas?|credits?|balance|billing|subscription|upgrade|policy|policies|moderat\w+|safety"
