@@ -102,8 +102,8 @@ def _reads_call(value: Json) -> bool:
         return False
     if isinstance(value.get("id"), dict | list | bool):
         return False
-    inner = (value, value.get("function"), value.get("custom"))
-    return all(not each or _reads_name(each) for each in inner)
+    inner = [value[key] for key in ("function", "custom") if value.get(key)]
+    return all(map(_reads_name, inner or [value]))
 
 
 def _reads_name(value: Json) -> bool:
