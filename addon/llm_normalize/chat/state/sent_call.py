@@ -259,6 +259,10 @@ class SentCall:
         return len(data) == self.length and zlib.crc32(data) == self.check
 
 
+_NO_IDS: frozenset[str] = frozenset()
+"""Those of most answers: an empty set takes 216 bytes of each stream."""
+
+
 class SentCalls(dict[int, SentCall]):
     """The calls of a choice, by the index under which they were sent."""
 
@@ -270,7 +274,7 @@ class SentCalls(dict[int, SentCall]):
         """The highest index; -1 without any."""
         self.plain = -1
         """The index of the call whose arguments are sent as received; -1 if of none."""
-        self.ids: frozenset[str] = frozenset()  # most answers have none
+        self.ids = _NO_IDS
         """The ids of all of them."""
         self._own: set[int] | None = None  # the calls that a draft has copied
 
