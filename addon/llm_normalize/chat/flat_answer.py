@@ -1,7 +1,7 @@
 """An answer at the top of an event or body, or within it: put into a choice."""
 
 from ..wire.json_text import Json, dumps
-from .chunks.chunk import Chunk, enveloped_in, is_flat
+from .chunks.chunk import Chunk, choices, enveloped_in, is_flat
 from .merged_choices import merge_choice
 
 _SAID_WELL = frozenset((
@@ -44,9 +44,9 @@ def unwrap(body: Chunk, reason: Json, part: str = "message") -> bool:
 def _add(body: Chunk, beside: Chunk) -> None:
     """Add to *body* what stood *beside* the result that it was."""
     if is_flat(beside):
-        found = body["choices"]
-        is_chunk = bool(found) and "delta" in found[0]
-        _enclose(beside, "delta" if is_chunk else "message", {}, None)
+        found = body["choices"] = choices(body)
+        part = "delta" if found and "delta" in found[0] else "message"
+        _enclose(beside, part, {}, None)
         if found:
             merge_choice(found[0], beside["choices"][0])
     _fill(body, beside)

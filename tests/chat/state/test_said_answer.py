@@ -85,7 +85,6 @@ def test_long_texts_and_many_calls_are_not_stored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "_STORED", 20)
-    monkeypatch.setattr(module, "_PARTS", 2)
     said = SaidAnswer()
     for _ in range(4):
         said.note({"reasoning_content": "12345"})

@@ -11,19 +11,18 @@ from ..chunks.chunk import REASONING, Chunk, calls, index_of
 
 TEXT = "content"
 _STORED = 256 * 1024  # bytes of a text; a longer one is not remembered
-_PARTS = 512  # of a text before they are joined
 _CALLS = 128
 _ID = 1000  # characters of the id of a call; one that is longer is not remembered
 _OWN = {"index", "id", "type", "function", "custom"}
 
 
 class GrowingText:
-    """A text in parts, each spelled as in JSON; nothing once it is too long."""
+    """A text as it is spelled in JSON; nothing once it is too long."""
 
-    __slots__ = ("_parts", "size")
+    __slots__ = ("_text", "size")
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
+        self._text: bytes | bytearray = b""  # most answers have none
         self.size = 0
         """Its bytes, even those that are no longer stored."""
 
@@ -31,14 +30,13 @@ class GrowingText:
         """Add what comes next."""
         self.size += len(part)
         if self.size > _STORED:
-            self._parts.clear()
+            self._text = b""
             return
-        self._parts.append(part)
-        if len(self._parts) > _PARTS:
-            self._parts[:] = [b"".join(self._parts)]
+        self._text = self._text or bytearray()
+        self._text += part
 
     def __str__(self) -> str:
-        return str(loads(b'"%b"' % b"".join(self._parts)))
+        return str(loads(b'"' + self._text + b'"'))
 
 
 class SaidAnswer:

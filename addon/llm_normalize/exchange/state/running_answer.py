@@ -224,12 +224,16 @@ class RunningAnswer:
             pipeline,
             decoder,
             repair=not settings.observe,
-            give_up=lambda: break_off(self.flow),
+            give_up=self.break_off,
             snapshot=self.snapshot,
             turn=turn,
         )
         self.rewriter.beyond = beyond
         return self.rewriter
+
+    def break_off(self) -> None:
+        """Have its client see that the rest is missing."""
+        break_off(self.flow)
 
     def slow_down(self) -> None:
         """Have other streams have their turn before more of this one is read."""

@@ -61,10 +61,10 @@ class Chain:
         self.plan = plan_of(fixes)
         """What each of them does."""
         self._made: dict[type[Fix], Fix | None] = {}  # None where one is off
-        self._holding: list[HoldingFix] = []  # of those that are made
+        self._holding: tuple[HoldingFix, ...] = ()  # of those that are made
         self._asked_all = 0  # bits of those that are asked about each chunk
         self._due: list[tuple[Chunk, int, Sequence[str]]] = []  # flushed, and not drawn
-        self.readers: list[HoldingFix] = []
+        self.readers: tuple[HoldingFix, ...] = ()
         """Those that have to read the texts which go on: see `watch`."""
         self._text: tuple[int, Sequence[str]] = (0, ())  # its choice, its keys
 
@@ -85,7 +85,7 @@ class Chain:
         if isinstance(fix, AssembledCalls):
             fix.on = self.plan.names
         if isinstance(fix, HoldingFix):
-            self._holding.append(fix)
+            self._holding += (fix,)
             if kind in self.plan.flushing and not fix.holds_calls:
                 # The others wait for another call, or the end.
                 self._asked_all |= 1 << self.plan.place_of[kind]
@@ -109,13 +109,13 @@ class Chain:
             Whether none holds anything, and at most one reads: of two, one could take note
             of a text that is parsed for the other, and then count it twice.
         """
-        self.readers, self._text = [], (index, keys)
-        for fix in (*self._holding,):
+        self.readers, self._text = (), (index, keys)
+        for fix in self._holding:
             try:
                 if fix.waiting is not None:
                     return False
                 if not fix.watched.isdisjoint(keys):
-                    self.readers.append(fix)
+                    self.readers += (fix,)
             except Exception as error:  # noqa: BLE001 - a fix may fail in any way
                 self._turn_off(type(fix), error)
         return len(self.readers) <= 1
@@ -131,8 +131,7 @@ class Chain:
         for fix in self.readers:
             if self._called(fix, fix.reads, index, keys, words):
                 return True
-        readers = self.readers
-        self.readers = [each for each in readers if not each.watched.isdisjoint(keys)]
+        self.readers = tuple(x for x in self.readers if not x.watched.isdisjoint(keys))
         return False
 
     def frame(self, record: EventRecord, event: Event) -> list[Event]:
@@ -379,7 +378,7 @@ class Chain:
         if kind in self._made and self._made[kind] is None:
             return
         self._made[kind] = None
-        self._holding = [fix for fix in self._holding if type(fix) is not kind]
+        self._holding = tuple(x for x in self._holding if type(x) is not kind)
         if kind in self.plan.flushing:
             self._asked_all &= ~(1 << self.plan.place_of[kind])
         self._seen.is_unsure = True

@@ -2,22 +2,22 @@
 
 from ...chat.errors.errors import sounds_failed
 from ..outcome import Outgoing
-from .state import State
+from .state import State, Words
 
 _MOST = 8  # events of words that are held
 
 
 def hold(state: State, outgoing: Outgoing, fixes: list[str]) -> None:
     """Hold an error until the next event tells whether the stream goes on."""
-    words = state.words
-    words.append((state.sender.hold(outgoing), fixes))
-    if len(words) > _MOST:
-        _drop(state, words.pop()[0])
+    state.words += ((state.sender.hold(outgoing), fixes),)
+    if len(state.words) > _MOST:
+        _drop(state, state.words[-1][0])
+        state.words = state.words[:-1]
 
 
-def take(state: State) -> list[tuple[Outgoing, list[str]]]:
+def take(state: State) -> tuple[Words, ...]:
     """Hold none any more, and return those that were held."""
-    words, state.words = state.words, []
+    words, state.words = state.words, ()
     return words
 
 

@@ -26,6 +26,9 @@ from ..outcome import ChunkSender, Close, Outgoing
 _ANSWER = frozenset(("content", "tool_calls", "function_call", "refusal", "audio"))
 _LATE = "tool-call-name-late"
 
+type Words = tuple[Outgoing, list[str]]
+"""An error in place of an event, and the fixes that made it so."""
+
 
 @dataclass(slots=True, eq=False)
 class State:
@@ -88,7 +91,7 @@ class State:
     extra: Chunk = field(default_factory=dict)
     extra_fix: str = ""
     extra_size: int = 0
-    words: list[tuple[Outgoing, list[str]]] = field(default_factory=list)
+    words: tuple[Words, ...] = ()
     doubtful: bool = False
     has_failed: bool = False
     done: bool = False
@@ -237,7 +240,7 @@ class State:
         """Hold no chunk any more, and return those that were held."""
         held = self.held_chunks
         self.opening = self.finish = self.usage_chunk = None
-        self.words = []
+        self.words = ()
         return held
 
     @property

@@ -15,9 +15,6 @@ from ..adaptations import ADAPTATIONS
 PATH = Path(__file__).with_name("refusal_words.txt")
 _PART = re.compile(r"\{([A-Z_]+)\}")
 
-type Lines = dict[str, list[str]]
-"""What stands behind each key."""
-
 
 class Said(NamedTuple):
     """What a provider has said.
@@ -73,14 +70,15 @@ def rows_of(text: str) -> Iterator[Row]:
         )
 
 
-def _lines(text: str) -> Lines:
-    found: Lines = defaultdict(list)
+def _lines(text: str) -> dict[str, list[str]]:
+    """Return what stands behind each key of *text*."""
+    found: dict[str, list[str]] = defaultdict(list)
     for key, value in re.findall(r"(?m)^(\w+): (.+)$", text):
         found[key].append(value)
     return found
 
 
-def _patterns(line: str, parts: Lines) -> Iterator[re.Pattern[str]]:
+def _patterns(line: str, parts: dict[str, list[str]]) -> Iterator[re.Pattern[str]]:
     """Yield what a *line* stands for: one for each line of the parts that it names."""
     named = _PART.search(line)
     if named is None:
