@@ -14,7 +14,7 @@ from llm_normalize.request.adaptations.attachments import (
 )
 from llm_normalize.request.refusals.dropped_parameters import apply, changes_for
 from llm_normalize.request.refusals.refusal_parser import refusal_of
-from llm_normalize.request.refusals.refusal_table import ROWS
+from llm_normalize.request.refusals.refusal_table import rows
 from llm_normalize.wire.json_text import dumps, loads
 from properties.test_recorded import ENTRIES, FOLDER
 from proxies import GOOD_BODY, Proxy, chat_flow, response_of
@@ -56,7 +56,7 @@ def test_request_that_is_accepted_is_sent_as_it_came(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "row", ROWS, ids=lambda row: f"{row.form.name}/{row.said[0].provider}"
+    "row", rows(), ids=lambda row: f"{row.form.name}/{row.said[0].provider}"
 )
 def test_form_loses_no_word_and_is_taken_once(row: Any) -> None:
     refusal = refusal_of(dumps({"error": {"message": row.said[0].words}}))

@@ -13,7 +13,7 @@ from llm_normalize.repair.fix import Example
 from llm_normalize.repair.look import Finding
 from llm_normalize.request.adaptation import Adaptation, RequestExample
 from llm_normalize.request.adaptations import ADAPTATIONS, NOT_DROPPED
-from llm_normalize.request.refusals.refusal_table import ROWS
+from llm_normalize.request.refusals.refusal_table import rows
 from llm_normalize.wire.json_text import dumps
 from workshop import ADDON
 
@@ -118,7 +118,7 @@ def _adaptation(each: type[Adaptation]) -> str:
 
 def _words_for(form: type[Adaptation]) -> str:
     """Return what providers say that ask for a form; nothing for another adaptation."""
-    said = [each for row in ROWS if row.form is form for each in row.said]
+    said = [each for row in rows() if row.form is form for each in row.said]
     lines = (
         f"- {each.provider}, {each.status}: `` {' '.join(each.words.split())} ``\n"
         for each in said

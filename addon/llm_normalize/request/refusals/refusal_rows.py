@@ -5,14 +5,14 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from ..adaptation import Adaptation
 from ..adaptations import ADAPTATIONS
 
-PATH = Path(__file__).with_name("refusal_words.txt")
+TEXT = Path(__file__).with_name("refusal_words.txt").read_text(encoding="utf-8")
 _PART = re.compile(r"\{([A-Z_]+)\}")
 
 
@@ -60,13 +60,12 @@ def rows_of(text: str) -> Iterator[Row]:
     for title, row in zip(rest[::2], map(_lines, rest[1::2]), strict=True):
         name, _, value = title.partition(" ")
         parts = {**shared, **row}
-        unless = [each for line in row["unless"] for each in _patterns(line, parts)]
         yield Row(
             forms[name],
-            tuple(each for line in row["match"] for each in _patterns(line, parts)),
+            tuple(_patterns(row["match"], parts)),
             tuple(map(_said, row["said"])),
             value,
-            unless[0] if unless else None,
+            next(_patterns(row["unless"], parts), None),
         )
 
 
@@ -78,17 +77,18 @@ def _lines(text: str) -> dict[str, list[str]]:
     return found
 
 
-def _patterns(line: str, parts: dict[str, list[str]]) -> Iterator[re.Pattern[str]]:
-    """Yield what a *line* stands for: one for each line of the parts that it names."""
-    named = _PART.search(line)
-    if named is None:
-        yield re.compile(line, re.IGNORECASE)
-        return
-    for part in parts[named[1]]:
-        yield from _patterns(line.replace(named[0], part), parts)
+def _patterns(
+    lines: Iterable[str], parts: dict[str, list[str]]
+) -> Iterator[re.Pattern[str]]:
+    """Yield what *lines* stand for: one for each line of the parts that they name."""
+    for line in lines:
+        if named := _PART.search(line):
+            filled = (line.replace(named[0], each) for each in parts[named[1]])
+            yield from _patterns(filled, parts)
+        else:
+            yield re.compile(line, re.IGNORECASE)
 
 
 def _said(line: str) -> Said:
-    about, words = line.split(": ", 1)
-    provider, status = about.rsplit(" ", 1)
+    provider, status, words = re.split(r" (\d{3}): ", line, maxsplit=1)
     return Said(provider, int(status), words.replace(r"\n", "\n"))

@@ -6,13 +6,12 @@ forms. What a text repeats of the request is no word of the provider's: see
 `refusal_parser`.
 """
 
+import functools
 import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from .refusal_rows import PATH, Row, rows_of
-
-ROWS: tuple[Row, ...] = tuple(rows_of(PATH.read_text(encoding="utf-8")))
+from .refusal_rows import TEXT, Row, rows_of
 
 _FOREIGN = re.compile(
     r"\b(?:quotas?|credits?|balance|billing|subscription|upgrade|policy|policies|moderat\w+|safety"
@@ -37,6 +36,12 @@ class WantedForm(NamedTuple):
     value: str = ""
 
 
+@functools.cache
+def rows() -> tuple[Row, ...]:
+    """All rows; compiled when a first refusal is read, for that takes a sixth of a start."""
+    return tuple(rows_of(TEXT))
+
+
 def forms_in(
     text: str, is_own: Callable[[re.Match[str]], bool]
 ) -> Iterator[WantedForm]:
@@ -48,7 +53,7 @@ def forms_in(
     """
     if _FOREIGN.search(text):
         return
-    for row in ROWS:
+    for row in rows():
         if row.unless is not None and row.unless.search(text):
             continue
         for pattern in row.words:
