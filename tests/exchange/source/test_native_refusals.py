@@ -6,7 +6,6 @@ import pytest
 
 from exchange.source.second_answers import JSON, SecondAnswers
 from llm_normalize.mitm.second_request import Reply
-from llm_normalize.text.placeholder import placeholder
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import Proxy, chat_flow, connected, response_of
 
@@ -28,10 +27,6 @@ NEW_FORM = (
     '"thinking.type.enabled" is not supported for this model. Use '
     '"thinking.type.adaptive" and "output_config.effort" to control thinking behavior.'
 )
-IMAGE = {"type": "image", "source": {"type": "base64", "data": "AA=="}}
-RESULT = {"type": "tool_result", "tool_use_id": "c", "content": [IMAGE]}
-UNSEEN = {**RESULT, "content": placeholder("An image")}
-READ = {"type": "document", "source": {"type": "text", "data": "heron."}}
 LATE = "System message must be at the beginning."
 
 
@@ -71,10 +66,8 @@ def refused(proxy: Proxy, path: str, given: Json, status: int, words: str) -> An
         (MESSAGES, {"messages": [USER, SYSTEM]}, 500, LATE, {"messages": [USER, {**SYSTEM, "role": "user"}]}),
         (RESPONSES, {"input": [SYSTEM, USER]}, 400, LATE, {"input": [USER], "instructions": "In French."}),
         (RESPONSES, {"input": [{"type": "function_call", "arguments": '{"a'}]}, 400, "Expecting value: line 1 column 6 (char 5)", {"input": [{"type": "function_call", "arguments": '{"INVALID_JSON":"{\\"a"}'}]}),
-        (MESSAGES, {"messages": [{**USER, "content": [RESULT, READ]}]}, 400, "m is not a multimodal model", {"messages": [{**USER, "content": [UNSEEN, {"type": "text", "text": "heron."}]}]}),
-        (RESPONSES, {"input": [{"output": [{"type": "input_file", "file_id": "f"}]}]}, 500, "Unknown part type: file", {"input": [{"output": placeholder("A file")}]}),
     ],
-    ids=["tools", "thinking", "a template", "instructions", "arguments", "images", "files"],
+    ids=["tools", "thinking", "a template", "instructions", "arguments"],
 )  # fmt: skip
 def test_request_takes_the_form_that_is_asked_for_and_then_at_once(
     proxy: Proxy,
