@@ -37,15 +37,16 @@ def unwrap(body: Chunk, reason: Json, part: str = "message") -> bool:
         role = {"role": "assistant"} if part == "message" else {}
         _enclose(body, part, role, reason)
     if beside:
-        _add(body, beside)
+        _add(body, beside, part)
     return True
 
 
-def _add(body: Chunk, beside: Chunk) -> None:
+def _add(body: Chunk, beside: Chunk, part: str) -> None:
     """Add to *body* what stood *beside* the result that it was."""
     if is_flat(beside):
         found = body["choices"] = choices(body)
-        part = "delta" if found and "delta" in found[0] else "message"
+        if found:
+            part = "delta" if "delta" in found[0] else "message"
         _enclose(beside, part, {}, None)
         if found:
             merge_choice(found[0], beside["choices"][0])

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 46_455, "scripts": 7_493, "tests": 51_964}
+BUDGETS = {"addon": 46_456, "scripts": 7_493, "tests": 51_965}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 424
 """Modules of the addon."""

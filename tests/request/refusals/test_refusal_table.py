@@ -55,6 +55,7 @@ def test_words_ask_for_the_form_of_their_row_alone(row: Row, words: str) -> None
 def test_each_line_of_the_table_is_read() -> None:
     text = re.sub(r"(?m)^#.*\n|\n +", "", TEXT)
     parts = set(re.findall(r"(?m)^([A-Z_]+): ", text))
+    assert not re.search(r"unless: .+\n(?:.+\n)*unless: ", text)
     assert parts == set(re.findall(r"\{([A-Z_]+)\}", text))
     rows = re.findall(r"(?m)^(?!(?:match|unless|said): .+$)(.+)$", text)
     assert [each for each in rows if each.split(": ")[0] not in parts] == [
