@@ -118,7 +118,7 @@ def test_ci_calls_flags_that_exist() -> None:
         for line in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
         if "python3 scripts/test.py" in line
     ]
-    apart = [["--deploy"], ["--desktop"], ["--clients"], ["--peers"]]
+    apart = [["--deploy"], ["--desktop"], ["--peers"], ["--clients"]]
     compiled, matrix = ["--collect-only", "-q"], ["--matrix-only"]
     here = [["--packages"], compiled, []]
     assert called == [*here, [*matrix, *compiled], matrix, *apart]
