@@ -36,7 +36,7 @@ SAID = [(row, said.words) for row in ROWS for said in row.said]
 EVERYTHING = [words for _, words in SAID] + [words for words, _ in REPORTED]
 """All words that are known to ask for a form."""
 KINDS = {"image_url", "file", "input_audio"}
-"""Values of rows that are made alike, by one function."""
+"""Values of rows that share their lines."""
 
 
 def asked_for(words: str, **more: Any) -> set[str]:

@@ -38,7 +38,7 @@ class WantedForm(NamedTuple):
 
 @functools.cache
 def rows() -> tuple[Row, ...]:
-    """All rows; compiled when a first refusal is read, for that takes a sixth of a start."""
+    """All rows; compiled when a first refusal is read, for that takes long."""
     return tuple(rows_of(TEXT))
 
 
