@@ -1,7 +1,11 @@
 """An answer at the top of an event or body, or within it: put into a choice."""
 
 from ..wire.json_text import Json, dumps
-from .chunks.chunk import Chunk, choices, enveloped_in, is_flat
+from .chunks.chunk import (
+    Chunk,
+    choices,
+)
+from .chunks.chunk_form import enveloped_in, is_flat
 from .merged_choices import merge_choice
 
 _SAID_WELL = frozenset((

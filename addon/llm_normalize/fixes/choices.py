@@ -7,10 +7,9 @@ from ..chat.chunks.chunk import (
     Chunk,
     choices,
     chunk_of,
-    enveloped_in,
-    is_flat,
     usage_of,
 )
+from ..chat.chunks.chunk_form import enveloped_in, is_flat
 from ..chat.extra_fields import MAX_EXTRA_BYTES, fails, size_of
 from ..chat.flat_answer import is_wrapped, open_envelope, unwrap
 from ..chat.state.stream_state import Asked, Seen

@@ -2,7 +2,8 @@
 
 import re
 
-from ..chat.chunks.chunk import choices, is_chunk, is_readable
+from ..chat.chunks.chunk import choices
+from ..chat.chunks.chunk_form import is_chunk, is_readable
 from ..chat.errors.failed_event import holds_answer, may_be_chunk
 from ..chat.escaped_answer import escaped_answer
 from ..repair.fix import (
@@ -371,6 +372,4 @@ def _rest(data: bytes, n: int) -> list[Event] | None:
         return None
     if not is_first:
         return [_newline(data, n)]
-    found = Event(encode(first), n)
-    found.is_hole = may_be_chunk(rest)  # behind it
-    return [found]
+    return [Event(encode(first), n, is_hole=may_be_chunk(rest))]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from ..chat.chunks.chunk import is_chunk, is_readable
+from ..chat.chunks.chunk_form import is_chunk, is_readable
 from ..chat.errors.chunk_errors import is_error
 from ..chat.errors.failed_event import has_failed, holds_answer, may_be_chunk
 from ..repair.fix import DONE, STOP, TEXT, Example, Fix, wire

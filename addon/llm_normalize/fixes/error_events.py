@@ -2,8 +2,13 @@
 
 import re
 
-from ..chat.chunks.chunk import ENVELOPE, Chunk, choices, is_chunk
+from ..chat.chunks.chunk import (
+    ENVELOPE,
+    Chunk,
+    choices,
+)
 from ..chat.chunks.chunk_content import chunk_has_content
+from ..chat.chunks.chunk_form import is_chunk
 from ..chat.chunks.finish_words import FAILED, meaning
 from ..chat.errors.chunk_errors import errors_in, take_errors
 from ..chat.errors.errors import failure, failures_in, lost

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from llm_normalize import conformance
-from llm_normalize.chat.chunks import chunk
+from llm_normalize.chat.chunks import chunk, chunk_form
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.body import repair_body
@@ -330,7 +330,7 @@ def _has_own_keys(value: chunk.Chunk) -> bool:
 def _only_counts(block: bytes) -> bool:
     """Tell whether *block* begins with usage that has counted nothing, and is no answer."""
     found: list[Json] = conformance.values(block)
-    return any(chunk.is_chunk(each) for each in found) and not any(
+    return any(chunk_form.is_chunk(each) for each in found) and not any(
         chunk.choices(each) or chunk.has_counted(each) for each in found
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from llm_normalize import conformance
-from llm_normalize.chat.chunks import chunk
+from llm_normalize.chat.chunks import chunk, chunk_form
 from llm_normalize.chat.state import stream_state
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.wire.json_text import loads
@@ -309,9 +309,9 @@ def check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None:
     known = _ESCAPES.sub("", "".join(said))
     # No client reads on after the end.
     found: list[Json] = conformance.values(data.partition(b"[DONE]")[0])
-    values = [value for value in found if chunk.is_chunk(value)]
+    values = [value for value in found if chunk_form.is_chunk(value)]
     # Deltas may stand in what is not read here, glued behind half a value.
-    if b'"delta"' not in data and not any(map(chunk.is_flat, values)):
+    if b'"delta"' not in data and not any(map(chunk_form.is_flat, values)):
         part = "message"  # else it may repeat what was said before
     last = ""
     for value in values:

@@ -8,10 +8,10 @@ from ..chunks.chunk import (
     Chunk,
     choices,
     has_counted,
-    is_chunk,
     reporting_parts,
 )
 from ..chunks.chunk_content import chunk_has_content
+from ..chunks.chunk_form import is_chunk
 
 _WORDS = frozenset(("errors", "message", "msg", "detail", "title", "error_msg"))
 """Keys under which an error that is not wrapped has its words."""

@@ -3,7 +3,11 @@
 import re
 
 from ...wire.json_text import Json, begun_value, loads, loads_leniently
-from ..chunks.chunk import Chunk, choices, is_chunk, is_readable
+from ..chunks.chunk import (
+    Chunk,
+    choices,
+)
+from ..chunks.chunk_form import is_chunk, is_readable
 from .chunk_errors import is_error, is_fine
 from .errors import sounds_failed, words_of_page
 from .failed_body import fails_instead, is_page_or_words, tells_only_failure

@@ -6,13 +6,10 @@ from http import HTTPStatus
 
 from ...chat.chunks.chunk import (
     choices,
-    enveloped_in,
-    is_chunk,
-    is_flat,
-    is_readable,
     messages,
     tokens_of,
 )
+from ...chat.chunks.chunk_form import enveloped_in, is_chunk, is_flat, is_readable
 from ...chat.errors.chunk_errors import is_error
 from ...chat.errors.errors import failures_in, status_of
 from ...chat.errors.failed_body import says_any, tells_only_failure

@@ -4,7 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from ...chat.chunks.chunk import choices, is_chunk
+from ...chat.chunks.chunk import choices
+from ...chat.chunks.chunk_form import is_chunk
 from ...chat.errors.chunk_errors import is_error
 from ...chat.errors.failed_event import may_be_chunk
 from ...chat.state.stream_state import Asked, Seen

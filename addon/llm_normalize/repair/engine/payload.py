@@ -3,14 +3,10 @@
 import re
 
 from ...chat.chunks.chunk import (
-    FLAT,
     choices,
-    enveloped_in,
     has_figures,
-    is_chunk,
-    is_flat,
-    is_readable,
 )
+from ...chat.chunks.chunk_form import FLAT, enveloped_in, is_chunk, is_flat, is_readable
 from ...chat.chunks.openai_fields import CALL as CALL_KEYS
 from ...chat.chunks.openai_fields import TOP
 from ...chat.errors.chunk_errors import is_error
