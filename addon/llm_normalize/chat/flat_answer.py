@@ -41,16 +41,15 @@ def unwrap(body: Chunk, reason: Json, part: str = "message") -> bool:
         role = {"role": "assistant"} if part == "message" else {}
         _enclose(body, part, role, reason)
     if beside:
-        _add(body, beside, part)
+        _add(body, beside)
     return True
 
 
-def _add(body: Chunk, beside: Chunk, part: str) -> None:
+def _add(body: Chunk, beside: Chunk) -> None:
     """Add to *body* what stood *beside* the result that it was."""
     if is_flat(beside):
         found = body["choices"] = choices(body)
-        if found:
-            part = "delta" if "delta" in found[0] else "message"
+        part = "delta" if found and "delta" in found[0] else "message"
         _enclose(beside, part, {}, None)
         if found:
             merge_choice(found[0], beside["choices"][0])

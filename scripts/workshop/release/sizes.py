@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 46_484, "scripts": 7_493, "tests": 51_965}
+BUDGETS = {"addon": 46_483, "scripts": 7_493, "tests": 51_965}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 425
 """Modules of the addon."""
