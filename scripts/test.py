@@ -77,11 +77,7 @@ LEFT_OUT: dict[str, tuple[str, list[str]]] = {
 # Some make environments, or images, before they begin.
 UNHURRIED = ["--timeout", "1800"]
 
-# Measuring them takes several times as long, and other tests run the same code, too.
-WIDE = ["tests/properties"]
-# What they test runs in processes of its own, where nothing is measured.
-APART = ["tests/end_to_end", "tests/faults", "tests/security"]
-# They are about tools, which pyproject.toml leaves out of what is measured.
+# The tests of tools, which run on one version.
 TOOLS = [
     "tests/client",
     "tests/demo",
@@ -93,15 +89,14 @@ TOOLS = [
     "tests/setup",
     "tests/workshop",
 ]
-UNMEASURED = [*WIDE, *APART, *TOOLS]
 # How its time grows is the same on each version.
 GROWTH = ["tests/security/test_growth.py"]
 # Left out on the other versions, where they would take half of the time. They import no
 # mitmproxy, and what of the core an interpreter could change runs there, too: the bytes
 # and JSON (tests/wire), the fixes, other protocols and refusals on real flows (end to
-# end, faults, tests/exchange). Tools are left out there as well: they run on one version.
+# end, faults, tests/exchange).
 PURE = [
-    *WIDE,
+    "tests/properties",
     "tests/chat",
     "tests/repair",
     "tests/text",
@@ -176,8 +171,7 @@ def run_here(arguments: list[str], *, fast: bool) -> Result:
         return run("fast part", here, ["-n", cores, *FAST, *arguments])
     if arguments:
         return run("suite", here, arguments)
-    unmeasured = [f"--unmeasured={path}" for path in UNMEASURED]
-    return run("suite", here, [*SPREAD, "--cov", *unmeasured])
+    return run("suite", here, [*SPREAD, "--cov"])
 
 
 def run_elsewhere(

@@ -1,7 +1,4 @@
 import gc
-import importlib
-import os
-import pkgutil
 import signal
 from collections.abc import Generator, Iterator
 from itertools import batched
@@ -11,8 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-import llm_normalize
-from measured import Tracers, traced_by, unmeasured
 from support import (
     Mitmdump,
     Provider,
@@ -26,11 +21,8 @@ from support import (
 pytest.register_assert_rewrite(
     "faults.logs", "faults.scenario", "faults.rig", "faults.memory", "html_page"
 )
-TRACERS = pytest.StashKey[Tracers]()
 WAITING = {"client", "demo", "doctor", "end_to_end", "faults", "run", "workshop"}
 """Folders of tests that wait for processes."""
-FIRST = "gw0"
-"""The worker that measures what the package runs as it is imported."""
 RUN = 32
 """How many of them come in a row: fewer would start the fixtures of a file more often."""
 
@@ -55,41 +47,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write tests/captures/*/*/expected.sse anew; review the diff",
     )
-    parser.addoption(
-        "--unmeasured",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="measure no coverage while tests in PATH run, which is several times quicker",
-    )
-
-
-def is_measured(item: pytest.Item) -> bool:
-    """Tell whether coverage rests on a test: what is drawn differs each time."""
-    paths = item.config.getoption("unmeasured")
-    return not (
-        item.get_closest_marker("hypothesis")
-        or item.get_closest_marker("unmeasured")
-        or any(item.nodeid.startswith(path) for path in paths)
-    )
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
+def pytest_collection() -> Generator[None, Any, Any]:
     # What is collected stays to the end: looking through it is half of the time.
     gc.disable()
     try:
-        if not session.config.getoption("cov_source", None):
-            return (yield)
-        if os.environ.get("PYTEST_XDIST_WORKER", FIRST) != FIRST:
-            with unmeasured():
-                return (yield)
-        # What the package runs as it is imported is measured, once; collecting is not.
-        for each in pkgutil.walk_packages(llm_normalize.__path__, "llm_normalize."):
-            if not each.name.endswith("__main__"):
-                importlib.import_module(each.name)
-        with unmeasured():
-            return (yield)
+        return (yield)
     finally:
         gc.freeze()
         gc.enable()
@@ -112,33 +77,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             place = (at + rank / len(waiting)) / len(runs)
             due.update(dict.fromkeys(run, place * 0.9))
     items.sort(key=due.__getitem__)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtestloop(session: pytest.Session) -> Generator[None, Any, Any]:
-    # What pytest itself does for each of thousands of tests is not measured, either.
-    if not session.config.getoption("cov_source", None):
-        return (yield)
-    with unmeasured() as session.stash[TRACERS]:
-        return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    if TRACERS not in item.session.stash or not is_measured(item):
-        return (yield)
-    with traced_by(item.session.stash[TRACERS]):
-        return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_fixture_setup(request: pytest.FixtureRequest) -> Generator[None, Any, Any]:
-    session = request.session
-    is_of_one = isinstance(request.node, pytest.Item) and is_measured(request.node)
-    if TRACERS not in session.stash or not is_of_one:
-        return (yield)
-    with traced_by(session.stash[TRACERS]):
-        return (yield)
 
 
 @pytest.fixture

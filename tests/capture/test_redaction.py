@@ -48,7 +48,6 @@ def fired(path: Path, data: bytes) -> Counter[str]:
     return repair(data, asked, FIXES, status=given, is_stream=is_stream).fixes
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: "/".join(path.parts[-3:-1]))
 def test_same_fixes_fire_as_often_when_all_words_are_gone(path: Path) -> None:
     data = path.read_bytes()

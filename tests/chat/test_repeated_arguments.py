@@ -153,7 +153,6 @@ OWN: list[list[str]] = [
 ]
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("fragments", OWN)
 def test_arguments_that_are_json_pass_unchanged(fragments: list[str]) -> None:
     assert arguments_in(answer(*fragments)) == "".join(fragments)

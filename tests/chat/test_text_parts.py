@@ -21,7 +21,6 @@ from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, completion, head, wire
 from llm_normalize.wire.json_text import dumps
-from measured import unmeasured
 from streams import ANY, feed, repaired
 
 PROPERTIES: Chunk = {
@@ -69,14 +68,9 @@ def said(
 ) -> tuple[str, str, list[tuple[str, str]], str]:
     """Return text, reasoning, calls and finish reason as a client takes them."""
     data = answer(text, size, finish=finish)
-    if size == 1:  # many events, and nothing new for coverage
-        with unmeasured():
-            out = b"".join(feed([data], asked, fixes))
-    else:
-        out = b"".join(feed([data], asked, fixes))
-    with unmeasured():
-        assert conformance.check_stream(out, conformance.Request(stream=True)) == []
-        assert b"".join(feed([out], asked, fixes)) == out
+    out = b"".join(feed([data], asked, fixes))
+    assert conformance.check_stream(out, conformance.Request(stream=True)) == []
+    assert b"".join(feed([out], asked, fixes)) == out
     choice = taken(out).choices[0]
     calls = [(call.name, call.arguments) for call in choice.calls]
     return choice.text, choice.reasoning, calls, str(choice.finish_reason)
@@ -352,7 +346,6 @@ CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
 }
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("before", ["", "Let me see.\n"])
 @pytest.mark.parametrize("name", CALLS)
 def test_each_form_is_a_call_wherever_it_is_cut(name: str, before: str) -> None:
@@ -365,7 +358,6 @@ def test_each_form_is_a_call_wherever_it_is_cut(name: str, before: str) -> None:
     assert in_body(before + text) == (before, "", calls, "tool_calls")
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", CALLS)
 def test_no_form_is_a_call_without_its_tool_or_the_option(name: str) -> None:
     text, _ = CALLS[name]
@@ -390,7 +382,6 @@ def thought(text: str, size: int, *keys: str) -> list[Chunk]:
     return [chunk(dict.fromkeys(keys or ("reasoning_content",), part)) for part in cut]
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", CALLS)
 def test_each_form_is_a_call_at_the_end_of_reasoning(name: str) -> None:
     text, calls = CALLS[name]
@@ -644,7 +635,6 @@ def test_what_waits_is_sent_before_the_finish_and_once() -> None:
     assert taken(out).choices[0].text == "<tool_call>{x"
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", CALLS)
 def test_call_whose_provider_pauses_within_it_is_one(name: str) -> None:
     text, calls = CALLS[name]
@@ -663,7 +653,6 @@ def test_call_whose_provider_pauses_within_it_is_one(name: str) -> None:
     assert all(letter in rest for letter in choice.text)  # nothing twice
 
 
-@pytest.mark.unmeasured
 def test_words_with_pauses_within_stay_themselves() -> None:
     for text in PROSE:
         pipeline = Pipeline(ASKED, CALLS_ALONE)

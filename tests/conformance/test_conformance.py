@@ -909,7 +909,6 @@ def test_openai_conforms(entry: Any) -> None:
         assert check_body(data, request) == []
 
 
-@pytest.mark.unmeasured
 @needs_recordings
 @each_case(recorded())
 def test_any_recording_is_understood(entry: Any) -> None:

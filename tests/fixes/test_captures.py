@@ -118,7 +118,6 @@ def test_capture_comes_out_as_expected(
     assert (out == response) is (not info["fixes"])
 
 
-@pytest.mark.unmeasured
 @each_case(FOLDERS, ids=lambda path: "/".join(path.parts[-3:-1]))
 def test_capture_has_the_form_of_openai(path: Path) -> None:
     info = about(path)

@@ -53,7 +53,6 @@ def run_body(data: bytes, fix: type[Fix], example: Example) -> EventRecord:
     return repair_body(data, status, example.asked, alone(fix))
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize(("fix", "example"), STREAMS)
 def test_stream_example_comes_out_as_declared_and_stays(
     fix: type[Fix], example: Example
@@ -143,14 +142,12 @@ OPENAI: dict[str, tuple[Asked, Wire]] = {
 }
 
 
-@pytest.mark.unmeasured
 @each_case(EVERY_FIX, ids=lambda fix: fix.name)
 def test_fix_leaves_openai_alone(fix: type[Fix]) -> None:
     for asked, events in OPENAI.values():
         assert repaired(wire(events), asked, alone(fix)) == wire(events)
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "fix",
     [
@@ -200,7 +197,6 @@ SHAPES: list[Any] = [{"choices": junk} for junk in JUNK if isinstance(junk, list
 ]
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("fix", EVERY_FIX, ids=lambda fix: fix.name)
 def test_no_shape_of_json_makes_a_fix_fail(
     fix: type[Fix], caplog: pytest.LogCaptureFixture

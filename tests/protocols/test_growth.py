@@ -336,7 +336,6 @@ CASES: dict[str, tuple[Callable[[int], Any], Callable[[Any], object], int]] = {
 }
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", CASES)
 def test_work_grows_with_the_size_alone(name: str) -> None:
     assert growth(*CASES[name]) < MOST

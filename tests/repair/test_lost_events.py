@@ -229,7 +229,6 @@ def test_no_body_is_made_of_the_rest(name: str) -> None:
         assert "Bad gateway" in json.loads(made.after[0])["error"]["message"]
 
 
-@pytest.mark.unmeasured
 @pytest.mark.skipif(not recorded.ENTRIES, reason="no recorded answers")
 @each_case(recorded.select(stream=True), ids=lambda each: each.id)
 def test_nothing_is_made_up_behind_a_lost_event_of_a_recorded_answer(

@@ -37,7 +37,6 @@ from llm_normalize.repair.outcome import ChunkSender, EventRecord, Outgoing
 from llm_normalize.wire.content_encoding import Decoder
 from llm_normalize.wire.event_boundary import Boundary
 from llm_normalize.wire.sse import Event, EventParser
-from measured import unmeasured
 
 TOOLS = Asked(stream=True, tools=True)
 USAGE = Asked(stream=True, usage=True)
@@ -196,7 +195,7 @@ def faults(stream: str, out: bytes) -> Iterator[str]:
 @cache
 def calls_of(stream: str, reads: int) -> dict[tuple[Any, str], int]:
     """Return how often each function is called where none fails."""
-    with unmeasured(), pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         counters = {
             (owner, name): Failing(getattr(owner, name), 0)
             for owner, name in PLACES + FIX_PLACES
@@ -231,22 +230,7 @@ def named(place: tuple[Any, str]) -> str:
     return f"{place[0].__name__}.{place[1]}"
 
 
-def measured(places: list[tuple[Any, str]], *names: str) -> list[Any]:
-    """Let coverage rest on *names* alone: they reach what all of these reach."""
-    assert {*names} <= {*map(named, places)}
-    return [
-        pytest.param(
-            each,
-            id=named(each),
-            marks=() if named(each) in names else pytest.mark.unmeasured,
-        )
-        for each in places
-    ]
-
-
-@pytest.mark.parametrize(
-    "place", measured(PLACES, "Seen.note", "Around.text_in", "Outgoing.encode")
-)
+@pytest.mark.parametrize("place", PLACES, ids=named)
 def test_a_failure_anywhere_loses_nothing_and_sends_nothing_twice(
     place: tuple[Any, str],
 ) -> None:
@@ -255,7 +239,7 @@ def test_a_failure_anywhere_loses_nothing_and_sends_nothing_twice(
             assert fails(place, stream, reads) == [], (stream, reads)
 
 
-@pytest.mark.parametrize("place", measured(LASTING, "AssembledCalls.edit"))
+@pytest.mark.parametrize("place", LASTING, ids=named)
 def test_what_fails_for_good_loses_nothing_and_sends_nothing_twice(
     place: tuple[Any, str],
 ) -> None:

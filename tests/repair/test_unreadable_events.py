@@ -59,7 +59,6 @@ HOLLOW = [
 ]
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("event", HOLLOW)
 def test_what_no_client_can_read_becomes_a_newline(event: bytes) -> None:
     for before, after in (([], [HI, YOU]), ([HI], [YOU]), ([HI, YOU], [])):

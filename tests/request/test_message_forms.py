@@ -69,7 +69,6 @@ def test_what_only_a_later_message_has_is_kept() -> None:
     }
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("role", ["user", "system", "assistant", "tool"])
 @pytest.mark.parametrize("content", ["word " * 40, PARTS])
 @pytest.mark.parametrize(

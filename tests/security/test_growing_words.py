@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
-import pytest
-
 from each_case import each_case
 from growth import MOST, growth
 from llm_normalize import chat, protocols, request, text
@@ -82,7 +80,6 @@ def words_of(pattern: str | bytes) -> set[str]:
     return words | {f"{each} " for each in words} | {f"{each}1" for each in words}
 
 
-@pytest.mark.unmeasured
 @each_case(EXPRESSIONS)
 def test_time_of_an_expression_grows_with_the_text_alone(name: str) -> None:
     short, pattern = EXPRESSIONS[name]
@@ -159,13 +156,11 @@ STREAMED: dict[str, Callable[[str], object]] = {
 """What an answer, or a request, goes through."""
 
 
-@pytest.mark.unmeasured
 @each_case((name, unit) for name in READERS for unit in MARKS)
 def test_time_of_reading_words_grows_with_them_alone(name: str, unit: str) -> None:
     assert growth(lambda n: (unit * n)[:n], READERS[name], 500) < MOST
 
 
-@pytest.mark.unmeasured
 @each_case((name, unit) for name in STREAMED for unit in MARKS)
 def test_time_of_a_stream_grows_with_its_words_alone(name: str, unit: str) -> None:
     assert growth(lambda n: (unit * n)[:n], STREAMED[name], 4_000) < MOST

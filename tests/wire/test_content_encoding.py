@@ -255,7 +255,6 @@ BOMBS = {
 }
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("encoding", BOMBS)
 def test_a_whole_body_inflates_to_its_bound_and_no_further(
     encoding: str, monkeypatch: pytest.MonkeyPatch

@@ -46,7 +46,6 @@ def test_any_text_can_be_scanned(text: str) -> None:
     found(f"data: {text}")
 
 
-@pytest.mark.unmeasured
 def test_nothing_takes_longer_the_longer_it_is() -> None:
     def scan(text: str) -> None:
         list(tokens(text))

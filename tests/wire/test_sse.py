@@ -40,7 +40,6 @@ def test_an_empty_read_brings_nothing() -> None:
     assert parser.feed(b"1\n\n") == [Event(b"data: 1\n\n", 0)]
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("text", [b"x", b"x\r", b"data: x\r", b"[{\n"])
 def test_tiny_reads_scan_each_byte_a_few_times_only(
     monkeypatch: pytest.MonkeyPatch, text: bytes

@@ -81,7 +81,6 @@ def rewrite(data: bytes, encoding: str = "", *, repair: bool = True) -> bytes:
     return whole
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("encoding", ENCODERS)
 def test_a_stream_is_decoded_and_repaired_in_any_cut(encoding: str) -> None:
     assert rewrite(ENCODERS[encoding](GOOD), encoding) == GOOD

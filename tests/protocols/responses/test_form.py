@@ -66,7 +66,6 @@ def places() -> list[tuple[int, str]]:
     return [(at, key) for at, (_, data) in enumerate(good()) for key in data]
 
 
-@pytest.mark.unmeasured
 @each_case((*place, value) for place in places() for value in (None, "other", -1))
 def test_field_that_is_wrong_is_found(at: int, key: str, value: Any) -> None:
     events = good()

@@ -125,7 +125,6 @@ def is_told(*names: str) -> bool:
 PAIRS = [each for each in itertools.combinations(ALL, 2) if is_told(*each)]
 
 
-@pytest.mark.unmeasured
 def test_pairs_of_faults_are_repaired() -> None:
     pairs = dict[str, tuple[str, list[Event]]]()
     for one, other in PAIRS:
@@ -136,7 +135,6 @@ def test_pairs_of_faults_are_repaired() -> None:
         assert repaired(data(out)) == (out, set())
 
 
-@pytest.mark.unmeasured
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from([*STREAMS]), st.data())
 def test_a_fault_of_each_kind_at_once_is_repaired(of: str, draw: st.DataObject) -> None:

@@ -108,7 +108,6 @@ def seen_of(sent: list[Chunk], asked: Asked) -> Seen:
     return seen
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("sent", SENT, ids=("nothing", "text", "call", "arguments"))
 @pytest.mark.parametrize("asked", ASKS)
 def test_a_fix_that_is_not_asked_would_do_nothing(
@@ -131,7 +130,6 @@ def test_a_fix_that_is_not_asked_would_do_nothing(
     assert asked_of
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("asked", ASKS)
 def test_so_would_one_that_is_not_asked_about_what_was_changed(asked: Asked) -> None:
     for value in chunks():

@@ -179,7 +179,6 @@ ASKS = (
 )
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: "/".join(path.parts[-3:-1]))
 def test_capture_leaves_the_same_with_and_without(path: Path) -> None:
     data = path.read_bytes()
@@ -189,7 +188,6 @@ def test_capture_leaves_the_same_with_and_without(path: Path) -> None:
         assert_same(pieces(data, 97), STREAM, FIXES, protocol)
 
 
-@pytest.mark.unmeasured
 @pytest.mark.skipif(not recorded.ENTRIES, reason="no recorded answers")
 @pytest.mark.parametrize("entry", recorded.select(stream=True))
 def test_recorded_stream_leaves_the_same_with_and_without(
@@ -595,7 +593,6 @@ GROWING: dict[str, Callable[[str], Chunk]] = {
 }
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", GROWING)
 @pytest.mark.parametrize("first", NEXT)
 def test_text_that_may_grow_leaves_the_same_with_and_without(

@@ -374,7 +374,6 @@ def test_long_prompt_hides_no_refusal(body: Any, expected: list[str]) -> None:
     assert [".".join(path) for path in paths] == expected
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "part",
     ["a", "a.", "a -> ", "a, ", "a and ", " ", "'", "[", "a[", "'loc': (", "('messages.1' : "],
@@ -387,7 +386,6 @@ def test_work_grows_with_the_text_alone(part: str) -> None:
     assert growth(make, refusal_of, 100) < MOST
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("size", [4, 40, 4000])
 def test_work_on_many_texts_is_bounded(size: int) -> None:
     text = ("schema level not " * size)[:size]
