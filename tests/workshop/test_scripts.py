@@ -132,7 +132,8 @@ def test_ci_ends_where_the_fuzzer_finds_something(tmp_path: Path, finds: bool) -
     ends = f"case $1 in *fuzz.py) echo found; exit {int(finds)};; esac"
     asks = 'IFS="|"; echo "$*" >> asked'  # what has blanks stays one argument
     executable(tmp_path / "bin" / "python3", asks, ends)
-    executable(tmp_path / "bin" / "tmux")  # so that nothing is missing
+    for program in ("tmux", "chromium-headless-shell"):  # so that nothing is missing
+        executable(tmp_path / "bin" / program)
     path = f"{tmp_path / 'bin'}:/usr/bin:/bin"
     done = ended(["bash", str(script)], env={"PATH": path})
     asked = [each.split("|") for each in (tmp_path / "asked").read_text().splitlines()]
