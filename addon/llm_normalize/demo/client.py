@@ -1,4 +1,4 @@
-"""A client of a provider, which trusts one CA, and what simple clients make of a stream."""
+"""A client of a provider behind a proxy, which trusts one CA."""
 
 import contextlib
 import http.client
@@ -30,8 +30,8 @@ class RefusedError(Exception):
 
 def events(
     asked: dict[str, Any],
-    place: tuple[str, int],
-    target: tuple[str, int] | None,
+    proxy: tuple[str, int],
+    target: tuple[str, int],
     ca: Path,
     *,
     timeout: float,
@@ -40,8 +40,8 @@ def events(
 
     Args:
         asked: The request's body.
-        place: The host and port of the provider, or of the proxy.
-        target: The provider's, where *place* is a proxy; None for straight.
+        proxy: The host and port of the proxy.
+        target: Those of the provider.
         ca: The certificate that the client trusts.
         timeout: Seconds for a connection, and for a read.
 
@@ -52,9 +52,8 @@ def events(
     """
     context = ssl.create_default_context(cafile=str(ca))
     # http.client knows nothing of HTTPS_PROXY and the like, which is wanted here.
-    connection = http.client.HTTPSConnection(*place, context=context, timeout=timeout)
-    if target is not None:
-        connection.set_tunnel(*target)
+    connection = http.client.HTTPSConnection(*proxy, context=context, timeout=timeout)
+    connection.set_tunnel(*target)
     headers = {"content-type": "application/json", "authorization": "Bearer demo"}
     with contextlib.closing(connection):
         sent = json.dumps(asked)
@@ -74,16 +73,6 @@ def events(
             yield "".join(lines).rstrip("\r\n")
 
 
-def chunk_of(event: str) -> dict[str, Any] | None:
-    """Return the chunk in *event*, None if it is `[DONE]` or no chunk."""
-    try:
-        value = json.loads(event.removeprefix("data: "))
-    except ValueError:
-        return None
-    known = isinstance(value, dict) and isinstance(value.get("choices"), list)
-    return value if known else None
-
-
 def faults(events: Sequence[str], asked: dict[str, Any]) -> list[str]:
     """The faults of this stream by OpenAI's rules, each as a phrase.
 
@@ -95,32 +84,3 @@ def faults(events: Sequence[str], asked: dict[str, Any]) -> list[str]:
     return conformance.check_stream(
         data, conformance.Request.from_body(asked, stream=True)
     )
-
-
-def shown(events: Sequence[str]) -> str:
-    """The text of a page that appends str(delta["content"])."""
-    return "".join(
-        str(choice["delta"]["content"])
-        for event in events
-        for choice in (chunk_of(event) or {"choices": ()})["choices"]
-        if "content" in choice["delta"]
-    )
-
-
-def called(events: Sequence[str]) -> str:
-    """The call of an agent that reads no delta beside a finish reason."""
-    name = arguments = ""
-    for event in events:
-        for choice in (chunk_of(event) or {"choices": ()})["choices"]:
-            if choice.get("finish_reason"):
-                return f"{name}({arguments})" if name else "nothing"
-            for call in choice["delta"].get("tool_calls") or ():
-                name += call["function"].get("name", "")
-                arguments += call["function"]["arguments"]
-    return "nothing"
-
-
-def counted(events: Sequence[str]) -> int:
-    """Return the tokens of a meter that adds up every usage."""
-    chunks = [chunk for event in events if (chunk := chunk_of(event))]
-    return sum((chunk.get("usage") or {}).get("total_tokens", 0) for chunk in chunks)

@@ -7,23 +7,25 @@ import tempfile
 import textwrap
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..desktop.mitmproxy_program import script
 from ..fixes import FIXES
+from ..records.difference import excerpts
 from ..text.command_line import command_line
-from ..text.console import complain, say
+from ..text.console import complain, say, styled
 from . import client
 from . import provider as demo_provider
 from . import proxy as demo_proxy
-from .provider import HOST, MODEL, Provider
+from .provider import HOST, MODEL
 from .proxy import DemoError, Proxy
-from .view import View, aligned
 
 PREFIX = "llm-normalize-demo-"
 SHOWN = 6  # faults
+_WIDTH = 99
+_BOLD, _DIM, _BEFORE, _AFTER = "1", "2", "31", "32"
 _WEATHER = {
     "type": "function",
     "function": {
@@ -31,36 +33,21 @@ _WEATHER = {
         "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
     },
 }
-
-
-class _Sample(NamedTuple):
-    """One request, and the two answers to it.
-
-    Attributes:
-        title: What is asked.
-        asked: The request's body.
-        before: The events straight from the provider.
-        after: The events through the proxy.
-    """
-
-    title: str
-    asked: dict[str, Any]
-    before: list[str]
-    after: list[str]
-
-
-def _samples() -> list[_Sample]:
-    """The requests to send."""
-    text = [{"role": "user", "content": "What are streams?"}]
-    tool = [{"role": "user", "content": "How is the weather in Lisbon?"}]
-    base = {"model": MODEL, "stream": True}
-    more = {"stream_options": {"include_usage": True}, "tools": [_WEATHER]}
-    return [
-        _Sample("A text", {**base, "messages": text}, [], []),
-        _Sample(
-            "A tool call, usage asked for", {**base, "messages": tool, **more}, [], []
-        ),
-    ]
+_ASKED: dict[str, dict[str, Any]] = {
+    "A text": {
+        "model": MODEL,
+        "stream": True,
+        "messages": [{"role": "user", "content": "What are streams?"}],
+    },
+    "A tool call, usage asked for": {
+        "model": MODEL,
+        "stream": True,
+        "messages": [{"role": "user", "content": "How is the weather in Lisbon?"}],
+        "stream_options": {"include_usage": True},
+        "tools": [_WEATHER],
+    },
+}
+"""The requests to send, by what they are for."""
 
 
 def main(given: Sequence[str]) -> int:
@@ -77,7 +64,7 @@ def main(given: Sequence[str]) -> int:
     web = parser.parse_args(given).web
     try:
         with _log_folder() as folder:
-            _show(View(), folder / "pairs-demo.jsonl", web=web)
+            _show(folder / "pairs-demo.jsonl", web=web)
     except DemoError as error:
         for line in error.lines:
             say("    " + line)
@@ -100,56 +87,51 @@ def _log_folder() -> Iterator[Path]:
             folder.rmdir()
 
 
-def _show(view: View, pairs: Path, *, web: bool) -> None:
+def _print(text: str = "", style: str = "") -> None:
+    print(styled(text, style), flush=True)
+
+
+def _show(pairs: Path, *, web: bool) -> None:
     program = "mitmweb" if web else "mitmdump"
-    view.say("llm_normalize: nearly OpenAI-compatible streams, repaired on the wire")
-    view.say()
+    _print("llm_normalize: nearly OpenAI-compatible streams, repaired on the wire")
+    _print()
     with contextlib.ExitStack() as stack:
         made = tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True)
         folder = Path(stack.enter_context(made))
         provider = stack.enter_context(demo_provider.running(folder))
-        view.say(
+        _print(
             f"Started a provider with NVIDIA NIM's dialect on {HOST}:{provider.port}"
         )
-        view.say(f"Starting {program} -s {script()} {view.dots}")
+        _print(f"Starting {program} -s {script()} …")
         start = time.monotonic()
         proxy = stack.enter_context(
             demo_proxy.running(folder / "conf", pairs, provider, web=web)
         )
         seconds = time.monotonic() - start
-        view.say(f"It listens on {HOST}:{proxy.port} (after {seconds:.1f} s)")
-        done = _samples()
-        for number, sample in enumerate(done, 1):
-            view.say()
-            view.say(f"{number}. {sample.title}", "bold")
-            _send(view, sample, provider, proxy)
-        records = _read_log(pairs, len(done), proxy)
-        _sum_up(view, done, records)
-        view.say()
-        view.say(f"The pairs log, event by event: {pairs}")
-        _judge(done, proxy)
-        _next(view)
+        _print(f"It listens on {HOST}:{proxy.port} (after {seconds:.1f} s)")
+        answers = {
+            title: [*demo_proxy.stream(asked, provider, proxy)]
+            for title, asked in _ASKED.items()
+        }
+        records = _read_log(pairs, proxy)
+        flows = [record for record in records if record["type"] == "flow"]
+        for number, (title, flow) in enumerate(zip(_ASKED, flows, strict=True), 1):
+            _print()
+            _print(f"{number}. {title}: each event before and after", _BOLD)
+            for record in records:
+                if record["type"] == "pair" and record["flow"] == flow["flow"]:
+                    _print_pair(record)
+        _sum_up(flows)
+        _print()
+        _print(f"The pairs log, event by event: {pairs}")
+        _judge(answers, proxy)
+        _next()
         if web:
-            _wait(view, proxy)
+            _wait(proxy)
 
 
-def _send(view: View, sample: _Sample, provider: Provider, proxy: Proxy) -> None:
-    """Send one request both ways and print what comes, as it comes."""
-    sample.before.extend(demo_proxy.stream(sample.asked, provider, None))
-
-    def arriving() -> Iterator[str]:
-        for event in demo_proxy.stream(sample.asked, provider, proxy):
-            sample.after.append(event)
-            yield event
-
-    head = f"{'before: straight from the provider':<{view.width}} {view.bar}"
-    view.say(f"{head} after: through the proxy", "bold")
-    for before, after in aligned(sample.before, arriving()):
-        view.row(before, after)
-
-
-def _read_log(pairs: Path, flows: int, proxy: Proxy) -> list[dict[str, Any]]:
-    """The flow records of the pairs log, which is written a little later.
+def _read_log(pairs: Path, proxy: Proxy) -> list[dict[str, Any]]:
+    """The records of the pairs log, which is written a little later.
 
     Raises:
         DemoError: They do not come.
@@ -159,63 +141,54 @@ def _read_log(pairs: Path, flows: int, proxy: Proxy) -> list[dict[str, Any]]:
         with contextlib.suppress(FileNotFoundError):
             lines = pairs.read_text(encoding="utf-8").split("\n")[:-1]
             records = [json.loads(line) for line in lines]
-            found = [record for record in records if record["type"] == "flow"]
-            if len(found) == flows:
-                return found
+            if sum(record["type"] == "flow" for record in records) == len(_ASKED):
+                return records
         time.sleep(0.05)
     raise DemoError(f"the pairs log {pairs} was not written.", proxy.last)
 
 
-def _sum_up(
-    view: View, done: Sequence[_Sample], records: Sequence[dict[str, Any]]
-) -> None:
+def _print_pair(pair: dict[str, Any]) -> None:
+    """Print what differs in an event that was changed."""
+    before = (pair["before"] or "").split("\n")
+    after = [line for block in pair["after"] for line in block.split("\n")]
+    gone, come = excerpts([*filter(None, before)], [*filter(None, after)])
+    for line in gone:
+        _print(f"  - {line}", _BEFORE)
+    for line in come:
+        _print(f"  + {line}", _AFTER)
+    if not come:
+        _print("    (dropped)", _DIM)
+
+
+def _sum_up(flows: Sequence[dict[str, Any]]) -> None:
     counts = Counter[str]()
-    for record in records:
-        counts.update(record["fixes"])
-    changed = sum(record["changed"] for record in records)
-    events = sum(record["events"] for record in records)
-    view.say()
-    view.say(f"What was repaired: {changed} of {events} events, by these fixes", "bold")
+    for flow in flows:
+        counts.update(flow["fixes"])
+    changed = sum(flow["changed"] for flow in flows)
+    events = sum(flow["events"] for flow in flows)
+    _print()
+    _print(f"What was repaired: {changed} of {events} events, by these fixes", _BOLD)
     names = max((len(name) for name in counts), default=0)
     for fix in FIXES:
         if fix.name in counts:
             head = f"  {counts[fix.name]:2}  {fix.name:{names}}  "
             indent = " " * len(head)
-            width = view.columns - 1
-            view.say(
-                textwrap.fill(
-                    fix.changes, width, initial_indent=head, subsequent_indent=indent
-                )
+            text = textwrap.wrap(
+                fix.changes, _WIDTH, initial_indent=head, subsequent_indent=indent
             )
-    view.say()
-    view.say("What simple clients make of it", "bold")
-    _compare(view, 'a page that appends str(delta["content"])', client.shown, done[0])
-    _compare(view, "an agent that stops at the finish reason", client.called, done[1])
-    _compare(view, "a meter that adds up usage", _tokens, done[1])
+            _print("\n".join(text))
 
 
-def _tokens(events: Sequence[str]) -> str:
-    return f"{client.counted(events)} tokens"
-
-
-def _compare(
-    view: View, who: str, reads: Callable[[Sequence[str]], str], sample: _Sample
-) -> None:
-    view.say(f"  {who}")
-    view.say(f"    before: {reads(sample.before)}", "before")
-    view.say(f"    after:  {reads(sample.after)}", "after")
-
-
-def _judge(done: Sequence[_Sample], proxy: Proxy) -> None:
+def _judge(answers: dict[str, list[str]], proxy: Proxy) -> None:
     """Judge the repaired streams by the form that OpenAI gives them.
 
     Raises:
         DemoError: They differ.
     """
     found = [
-        f"{sample.title}: {fault}"
-        for sample in done
-        for fault in client.faults(sample.after, sample.asked)
+        f"{title}: {fault}"
+        for title, events in answers.items()
+        for fault in client.faults(events, _ASKED[title])
     ]
     if found:
         more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
@@ -226,21 +199,21 @@ def _judge(done: Sequence[_Sample], proxy: Proxy) -> None:
         )
 
 
-def _next(view: View) -> None:
-    view.say("Checked: what the proxy sent is what OpenAI would have sent.")
-    view.say()
-    view.say("Use it for real", "bold")
-    view.say(f"  {command_line('nvidia')}   for a client that takes a base URL")
-    view.say(f"  {command_line('')}          as a proxy, for any other")
+def _next() -> None:
+    _print("Checked: what the proxy sent is what OpenAI would have sent.")
+    _print()
+    _print("Use it for real", _BOLD)
+    _print(f"  {command_line('nvidia')}   for a client that takes a base URL")
+    _print(f"  {command_line('')}          as a proxy, for any other")
 
 
-def _wait(view: View, proxy: Proxy) -> None:
-    view.say()
-    view.say("The flows, until you press Ctrl-C:", "bold")
-    view.say(f"  {proxy.page}")
+def _wait(proxy: Proxy) -> None:
+    _print()
+    _print("The flows, until you press Ctrl-C:", _BOLD)
+    _print(f"  {proxy.page}")
     with contextlib.suppress(KeyboardInterrupt):
         while proxy.alive():
             time.sleep(0.5)
-        view.say("mitmweb has ended.")
-    view.say()
-    view.say("Everything is stopped.")
+        _print("mitmweb has ended.")
+    _print()
+    _print("Everything is stopped.")

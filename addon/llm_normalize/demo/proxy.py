@@ -127,28 +127,22 @@ def _free_port() -> int:
 # The client
 
 
-def stream(
-    asked: dict[str, Any], provider: Provider, proxy: Proxy | None
-) -> Iterator[str]:
+def stream(asked: dict[str, Any], provider: Provider, proxy: Proxy) -> Iterator[str]:
     """Send a request and yield the events of the answer as they arrive.
 
     Args:
         asked: The request's body.
         provider: To whom.
-        proxy: Through which; None for straight.
+        proxy: Through which.
 
     Raises:
         DemoError: There was no such answer.
     """
-    straight = HOST, provider.port
-    place, target = ((HOST, proxy.port), straight) if proxy else (straight, None)
-    ca = (proxy or provider).ca
-    via = "through the proxy" if proxy else "straight from the provider"
+    place, target = (HOST, proxy.port), (HOST, provider.port)
     try:
-        yield from client.events(asked, place, target, ca, timeout=PATIENCE)
+        yield from client.events(asked, place, target, proxy.ca, timeout=PATIENCE)
     except client.RefusedError as error:
-        sentence = f"the answer {via} was {error.status}: {error.text}."
-        raise DemoError(sentence, proxy.last if proxy else ()) from error
+        sentence = f"the answer was {error.status}: {error.text}."
+        raise DemoError(sentence, proxy.last) from error
     except (OSError, http.client.HTTPException) as error:
-        sentence = f"the answer {via} broke off: {error!r}."
-        raise DemoError(sentence, proxy.last if proxy else ()) from error
+        raise DemoError(f"the answer broke off: {error!r}.", proxy.last) from error
