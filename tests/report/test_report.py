@@ -285,28 +285,24 @@ NASTY = (
 )
 
 
-@pytest.mark.parametrize("kind", [charts.dots, charts.stacked, charts.bars])
 @pytest.mark.parametrize("count", [1, 3, 16, 48])
-def test_chart_stays_inside_its_bounds(kind: Any, count: int) -> None:
+def test_chart_stays_inside_its_bounds(count: int) -> None:
     labels = [f"{at} {'long' * 8}" for at in range(count)]
     series = [(f"s{at}", [1.0 + at * each for each in range(count)]) for at in range(5)]
-    drawn = ET.fromstring(str(kind("c", labels, series, "{:g} ms".format)))
+    drawn = ET.fromstring(charts.stacked("c", labels, series, "{:g} ms".format))
     wide, high = map(float, drawn.attrib["viewBox"].split()[2:])
     assert wide == 960
-    found = dict.fromkeys(("rect", "circle", "text"), 0)
+    found = dict.fromkeys(("rect", "text"), 0)
     for each in drawn.iter():
         name = each.tag.rpartition("}")[2]
-        place = {key: float(each.get(key, "0")) for key in ("x", "y", "cx", "cy", "r")}
-        at_x, at_y = place["x"] + place["cx"], place["y"] + place["cy"]
-        across, down = float(each.get("width", "0")), float(each.get("height", "0"))
         if name in found:
             found[name] += 1
-            assert at_x - place["r"] >= 0
-            assert at_y - place["r"] >= 0
-            assert at_x + across + place["r"] <= wide
-            assert at_y + down + place["r"] <= high
+            at_x, at_y = float(each.attrib["x"]), float(each.attrib["y"])
+            across, down = (float(each.get(side, "0")) for side in ("width", "height"))
+            assert 0 <= at_x <= at_x + across <= wide
+            assert 0 <= at_y <= at_y + down <= high
     assert found["text"] > 2
-    assert found["rect"] + found["circle"] >= count
+    assert found["rect"] >= count
 
 
 # -- the page --------------------------------------------------------------------------
@@ -402,27 +398,6 @@ def test_no_figure_of_a_sentence_runs_into_the_next_one() -> None:
         assert not re.search(r"\d\)?\. \d", words), words
 
 
-def test_names_in_charts_are_whole_where_there_is_room() -> None:
-    long = "meta-llama/Meta-Llama-3.1-405B-Instruct-Turbo"
-    shared = "openai/gpt-oss-120b"
-    found = gathered(
-        flow(model=long),
-        flow(model=shared, host="api.one.example"),
-        flow(model=shared, host="api.two.example"),
-        flow(model="", host="a-host.example"),
-        flow(model="m" * 99, host="h" * 99),
-    )
-    texts = re.findall(r'<text class="left"[^>]*>([^<]+)</text>', page(found))
-    for name in (
-        long,
-        f"{shared} · api.one.example",
-        f"{shared} · api.two.example",
-        "no model · a-host.example",
-        "m" * 59 + "…",
-    ):
-        assert name in texts
-
-
 def test_chunk_that_became_several_is_an_example_of_chunks() -> None:
     def event(delta: str, finish: str) -> str:
         choice = f'{{"index":0,"delta":{delta},"finish_reason":{finish}}}'
@@ -462,7 +437,7 @@ def test_page_tells_each_model_fix_example_and_broken_answer() -> None:
         "4 lines could not be written", "4 lost lines", "2026-11-21 10:00:00 to 2026-11-21 10:00:00 UTC",
     ):  # fmt: skip
         assert expected in said
-    assert made.count("<svg") == 5
+    assert made.count("<svg") == 2
 
 
 def steps_of(fix: type[Any], log: PairsLog) -> bool:
@@ -712,7 +687,7 @@ def test_browser_shows_it_without_script_or_network(tmp_path: Path) -> None:
             assert all(each.is_visible() for each in headings.all())
             # Nothing but what scrolls by itself is wider than the screen.
             assert opened.evaluate("document.documentElement.scrollWidth") <= width
-            assert opened.locator("svg").count() == 5
+            assert opened.locator("svg").count() == 2
             assert opened.locator("svg").first.bounding_box()
             assert opened.evaluate(OUTSIDE) == []
             assert opened.locator("details.fix[open]").count() == 3

@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,15 +24,10 @@ MODELS = 100  # with those that are folded away
 FILES = 50
 FEW = 8  # changes of an example that are not folded away
 
-_DRAWN = 12  # models in a chart
-_COLUMNS = 16  # fixes in one
-_NAME = 34  # characters of a fix's name in a chart
-_LABEL = 60  # of a model's, with its host where models have the same: half of the chart
 _OPEN = 3  # fixes whose examples are open
 _DAY = 86_400
 _MINUTE = 60
 _CALLED = {ERROR: "error by status"}
-_PARTS = (("half", 0.5), ("90 %", 0.9), ("99 %", 0.99))
 
 
 class Chart(NamedTuple):
@@ -42,13 +37,11 @@ class Chart(NamedTuple):
         title: What it shows.
         drawing: The SVG.
         colours: Names of the style sheet's colours, a series each.
-        note: What else there is to say about it.
     """
 
     title: str
     drawing: str
     colours: list[str]
-    note: str = ""
 
 
 def parts(found: Collected, notes: reader.Notes) -> Iterator[str]:
@@ -90,9 +83,7 @@ def _content(found: Collected, notes: reader.Notes) -> dict[str, Any]:
         "more_rows": len(rows) - MODELS,
         "ranked": ranked,
         "fixes": _fixes(found, overall),
-        "fix_chart": _fix_chart(rows, overall),
         "time_charts": _time_charts(found),
-        "latency_charts": _latency_charts(rows),
         "ends": [
             each
             for each in (*ENDS, OTHER_END)
@@ -139,47 +130,6 @@ def _fixes(found: Collected, overall: Group) -> list[dict[str, Any]]:
 # The charts
 
 
-def _labels(rows: list[tuple[tuple[str, str, str], Group]]) -> list[str]:
-    """A name for each of *rows*; with its host where models have the same, or none."""
-    models = [model for (_, model, _), _ in rows]
-    labels = []
-    for (host, model, _), _ in rows:
-        has_host = models.count(model) > 1 or not model
-        room = _LABEL // 2 if has_host else _LABEL
-        # What the one does not need, the other has.
-        shown = text.cut(model or "no model", max(room, _LABEL - len(host)))
-        more = text.cut(host, _LABEL - len(shown)) if has_host else ""
-        labels.append(f"{shown} · {more}" if has_host else shown)
-    return labels
-
-
-def _fix_chart(
-    rows: list[tuple[tuple[str, str, str], Group]], overall: Group
-) -> Chart | None:
-    columns = [name for name, _ in ranked(overall.fixed)[:_COLUMNS]]
-    drawn = [row for row in rows if row[1].fixed][:_DRAWN]
-    if not columns or not drawn:
-        return None
-    series = [
-        (label, [100 * group.fixed[name] / group.responses for name in columns])
-        for label, (_, group) in zip(_labels(drawn), drawn, strict=True)
-    ]
-    drawing = charts.dots(
-        "Fixes that each model needed",
-        [text.cut(name, _NAME) for name in columns],
-        series,
-        lambda percent: f"{percent:.0f} % of its {overall.kinds}",
-    )
-    left_out = []
-    if len(rows) > len(drawn):
-        left_out.append(f"the {len(drawn)} models with the most repaired events")
-    if len(overall.fixed) > len(columns):
-        left_out.append(f"the {len(columns)} fixes that most answers needed")
-    note = f"The larger a dot, the more of the model's {overall.kinds} needed the fix."
-    note += f" Shown: {' and '.join(left_out)}." if left_out else ""
-    return Chart("Who needs which fix", drawing, ["one"], note)
-
-
 def _time_charts(found: Collected) -> list[Chart]:
     span, buckets = found.timeline.buckets()
     if not buckets:
@@ -214,31 +164,6 @@ def _time_charts(found: Collected) -> list[Chart]:
             ["changed", "same"],
         ),
     ]
-
-
-def _latency_charts(rows: list[tuple[tuple[str, str, str], Group]]) -> list[Chart]:
-    by_answers = sorted(rows, key=lambda each: -each[1].flows)
-    made = []
-    for title, times_of in _TIMES:
-        drawn = [row for row in by_answers if times_of(row[1]).count][:_DRAWN]
-        if not drawn:
-            continue
-        series = [
-            (part, [max(times_of(group).at(at) or 0, 0.1) for _, group in drawn])
-            for part, at in _PARTS
-        ]
-        drawing = charts.bars(title, _labels(drawn), series, text.duration)
-        note = "A logarithmic scale."
-        if len(rows) > len(drawn):
-            note += f" Shown: the {len(drawn)} models with the most answers."
-        made.append(Chart(title, drawing, ["p50", "p90", "p99"], note))
-    return made
-
-
-_TIMES: tuple[tuple[str, Callable[[Group], Any]], ...] = (
-    ("Time until the first event", lambda group: group.begin),
-    ("Time until the answer was over", lambda group: group.total),
-)
 
 
 def _figure(value: float) -> str:
