@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from ..fixes import DECLARED
 from ..home import rendering
 from ..records import private_file
-from ..text.printable import visible
-from . import charts, sentences
+from ..text.printable import counted, visible
+from . import charts
 from . import figures as text
 from . import log_reader as reader
 from .collected import Collected
@@ -47,7 +47,10 @@ class Chart(NamedTuple):
 def parts(found: Collected, notes: reader.Notes) -> Iterator[str]:
     """Yield the page, part by part."""
     environment = rendering.environment(Path(__file__).parent)
-    for filter_ in (text.cut, visible, text.number, text.duration, text.share):
+    for filter_ in (
+        *(text.cut, visible, counted),
+        *(text.number, text.duration, text.share),
+    ):
         environment.filters[filter_.__name__] = filter_
     environment.filters |= {"moment": text.moment, "size": text.size, "code": _code}
     template = environment.get_template(TEMPLATE)
@@ -76,7 +79,6 @@ def _content(found: Collected, notes: reader.Notes) -> dict[str, Any]:
         "found": found,
         "whole": overall,
         "broke": overall.broken,
-        "words": sentences.summary(found, notes),
         "observed": {mode for (_, _, mode), _ in rows} == {"observe"},
         "rows": rows[:SHOWN],
         "folded_rows": rows[SHOWN:MODELS],
