@@ -1,7 +1,6 @@
 """Before/after logs: which files are found, what is read, and how it is added up."""
 
 import gzip
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -128,23 +127,3 @@ def test_refusals_whose_words_are_not_known_are_shown(tmp_path: Path) -> None:
     *_, first = (line for line in as_text(found, notes) if "Refusal" in line)
     assert first.startswith("  api.x m  400, 2 times: Refusal ")
     assert first.isprintable()
-
-
-class Screen(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_terminal_shows_how_far_the_reading_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reader, "_EVERY", 0)
-    log = tmp_path / "p.jsonl"
-    log.write_bytes(lines(*[flow() for _ in range(1000)]))
-    for screen, shows in ((Screen(), True), (io.StringIO(), False)):
-        notes = reader.Notes()
-        records = reader.read(reader.find([str(log)]), notes)
-        assert len([*reader.followed(records, 1, notes, screen)]) == 1000
-        assert ("file 1 of 1" in screen.getvalue()) is shows
-        assert ("1,000 records" in screen.getvalue()) is shows
-        assert not screen.getvalue().rpartition("\r\x1b[K")[2], "it is wiped"

@@ -108,11 +108,11 @@ def _report(paths: list[Path], output: Path | None, form: str | None) -> int:
     from .as_text import as_text  # noqa: PLC0415 - likewise
     from .collected import collected  # noqa: PLC0415 - likewise
     from .figures import size  # noqa: PLC0415 - likewise
-    from .log_reader import Notes, followed, read  # noqa: PLC0415 - likewise
+    from .log_reader import Notes, read  # noqa: PLC0415 - likewise
     from .page import write  # noqa: PLC0415 - likewise
 
     notes = Notes()
-    found = collected(followed(read(paths, notes), len(paths), notes))
+    found = collected(read(paths, notes))
     if output is not None:
         try:
             written = write(output, found, notes)

@@ -1,6 +1,5 @@
-"""Examples of each fix: a few, short ones first, of different models and kinds."""
+"""Examples of each fix: a few, short ones first, of different models."""
 
-import collections
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -63,24 +62,17 @@ class Example(NamedTuple):
     changes: list[Change]
     lines: list[Line]
 
-    @property
-    def kind(self) -> tuple[str, str, list[str]]:
-        """What there is one example of."""
-        return self.host, self.model, sorted(self.pair.fixes)
-
 
 class Examples:
-    """A few examples of each fix, whatever the number of events and their size.
+    """A few examples of each fix, of one model each, whatever the number of events.
 
     A pair names no model; the record at the end of its answer does. Until that comes, the
     best of each answer wait, so many characters of them at most.
     """
 
     def __init__(self) -> None:
-        self._best: dict[str, list[Example]] = {}
-        self._pending: collections.OrderedDict[str, dict[str, Pair]] = (
-            collections.OrderedDict()
-        )
+        self._best: dict[str, dict[tuple[str, str], Example]] = {}
+        self._pending: dict[str, dict[str, Pair]] = {}
         self._waiting = 0
 
     def add(self, record: reader.Record, fixes: Iterable[str]) -> None:
@@ -128,35 +120,22 @@ class Examples:
 
     def of(self, name: str) -> list[Example]:
         """The examples of the fix *name*, the shortest first."""
-        return sorted(self._best.get(name, ()), key=lambda each: each.pair.score)
+        return sorted(self._best.get(name, {}).values(), key=_score)
 
     def _offer(self, name: str, pair: Pair, host: str, model: str) -> None:
-        examples = self._best.setdefault(name, [])
-        kind = host, model, sorted(pair.fixes)
-        for at, each in enumerate(examples):
-            if each.kind == kind:
-                if pair.score < each.pair.score:
-                    examples[at] = _example(pair, host, model)
+        best = self._best.setdefault(name, {})
+        known = best.get((host, model))
+        if known is None and len(best) == MAX_EXAMPLES:
+            known = max(best.values(), key=_score)  # makes room if it is longer
+        if known is not None:
+            if known.pair.score <= pair.score:
                 return
-        models = collections.Counter((each.host, each.model) for each in examples)
-        models[host, model] += 1
-        if len(examples) < MAX_EXAMPLES:
-            examples.append(_example(pair, host, model))
-            return
-        # Of the model that has the most of them, the longest makes room.
-        crowded = max(models.values())
-        worst = max(
-            (
-                at
-                for at, each in enumerate(examples)
-                if models[each.host, each.model] == crowded
-            ),
-            key=lambda at: examples[at].pair.score,
-        )
-        same = models[host, model] == crowded
-        if same and examples[worst].pair.score <= pair.score:
-            return
-        examples[worst] = _example(pair, host, model)
+            del best[known.host, known.model]
+        best[host, model] = _example(pair, host, model)
+
+
+def _score(example: Example) -> int:
+    return example.pair.score
 
 
 def _example(pair: Pair, host: str, model: str) -> Example:

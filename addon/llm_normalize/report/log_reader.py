@@ -8,15 +8,10 @@ import glob
 import gzip
 import json
 import re
-import sys
-import time
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, TextIO
-
-from ..text.printable import counted
-from .figures import size
+from typing import IO, Any
 
 type Record = dict[str, Any]
 
@@ -29,8 +24,6 @@ LONGEST = 64 * 1024 * 1024
 _MOST = 2**53
 _NAME = re.compile(r"(?P<log>.+?\.jsonl)(?:\.(?P<number>\d+))?(?P<gz>\.gz)?")
 _GZIP = b"\x1f\x8b"
-_EVERY = 0.2  # seconds
-_LOOK = 500  # records between two looks at the clock
 
 
 class LogError(Exception):
@@ -175,43 +168,3 @@ def text_of(record: Record, key: str) -> str:
     """The text under *key*; empty where there is none."""
     value = record.get(key)
     return value if isinstance(value, str) else ""
-
-
-def followed(
-    records: Iterable[Record],
-    files: int,
-    notes: Notes,
-    out: TextIO | None = None,
-) -> Iterator[Record]:
-    """Yield *records*, and show on the terminal how far that is."""
-    out = sys.stderr if out is None else out
-    if not out.isatty():
-        yield from records
-        return
-    last_report = 0.0
-    number = 0
-    begun = time.monotonic()
-    try:
-        for number, record in enumerate(records, 1):
-            yield record
-            if number % _LOOK:
-                continue
-            now = time.monotonic()
-            if now - max(last_report, begun) >= _EVERY:
-                last_report = now
-                _say(out, f"{_state(number, files, notes)}")
-    finally:
-        if last_report:
-            _say(out, "")
-
-
-def _state(number: int, files: int, notes: Notes) -> str:
-    return (
-        f"file {len(notes.files)} of {files}, {size(notes.size)}, "
-        f"{counted(number, 'record')}"
-    )
-
-
-def _say(out: TextIO, words: str) -> None:
-    out.write(f"\r\x1b[K{words}")
-    out.flush()
