@@ -6,6 +6,7 @@ opened with the CA, and nothing is asked of anybody.
 
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -17,7 +18,6 @@ import certifi
 from ..desktop.machine import Machine
 from ..desktop.trust.certificate import read
 from ..home import ca_bundle, trust_advice
-from ..text.network_address import address
 from ..text.printable import brief
 from .ca import Authority
 from .finding import Finding, Mark, Way, variable
@@ -147,7 +147,7 @@ def _curl(machine: Machine, probe: Probe) -> str:
         "--fail",
         "--show-error",
         "--output",
-        _null(machine),
+        os.devnull,
     ]
     command += ["--proxy", probe.way.url, "--noproxy", "", "--max-time", "6"]
     if machine.system == "windows":
@@ -157,49 +157,24 @@ def _curl(machine: Machine, probe: Probe) -> str:
     return brief(done.err.strip().split("\n")[0] or done.last_line) if done.code else ""
 
 
-def _openssl(machine: Machine, probe: Probe) -> str:
-    proxy = address(probe.way.host, probe.way.port)
-    command = ["openssl", "s_client", "-brief", "-proxy", proxy]
-    command += ["-connect", f"{probe.host}:443", "-servername", probe.host]
-    command += ["-verify_return_error", "-verify_hostname", probe.host]
-    done = machine.run(command, timeout=TIMEOUT)
-    if not done.code:
-        return ""
-    lines = [each for each in done.err.splitlines() if "verify error" in each]
-    return brief(lines[0] if lines else done.last_line)
-
-
-def _null(machine: Machine) -> str:
-    return "NUL" if machine.system == "windows" else "/dev/null"
-
-
 def _system(machine: Machine, probe: Probe) -> Finding:
     step = "CA in system"
-    bare = _without(machine, *STORES)
-    askers = {"curl": _curl}
-    if machine.system == "linux":
-        askers["openssl"] = _openssl  # elsewhere it has a store of its own
-    there = {name: ask for name, ask in askers.items() if machine.find(name)}
-    if not there:
+    if machine.find("curl") is None:
         return Finding(Mark.SKIP, step, "curl is not installed")
-    results = {name: ask(bare, probe) for name, ask in there.items()}
-    refused = {name: why for name, why in results.items() if why}
-    if not refused:
-        verb = "trust" if len(results) > 1 else "trusts"
-        saw = f"{' and '.join(results)} {verb} it by the system's store"
-        return Finding(Mark.OK, step, saw)
+    why = _curl(_without(machine, *STORES), probe)
+    if not why:
+        return Finding(Mark.OK, step, "curl trusts it by the system's store")
     meant = probe.meant or probe.way
     repair = trust_advice.of(
         probe.ca.folder, meant.url, system=machine.system, home=machine.home
     ).sentence
-    name, why = next(iter(refused.items()))
     has_stores = any(machine.environ.get(each) for each in STORES)
-    if "curl" in refused and has_stores and not _curl(machine, probe):
+    if has_stores and not _curl(machine, probe):
         saw = (
             "the system's store lacks the CA; curl trusts it by this shell's variables"
         )
         return Finding(Mark.WARN, step, saw, repair)
-    return Finding(Mark.FAIL, step, f"{name} refuses it: {why}", repair)
+    return Finding(Mark.FAIL, step, f"curl refuses it: {why}", repair)
 
 
 # Python

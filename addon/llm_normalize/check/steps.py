@@ -78,9 +78,8 @@ def walk(
             return
         folder = path.folder / "unlisted"
         folder.mkdir()
-        opens = through.status.opens if through.status is not None else ""
-        yield [other_hosts.judge(here.way, folder, opens)]
-        yield [path.stream(here)]
+        yield [other_hosts.judge(here.way, folder, through.status.opens)]
+        yield [path.stream()]
         if base:
             way = path.way if path.found is not None else None
             yield [provider_leg.judge(way, base, through.ca)]
@@ -91,15 +90,13 @@ class _Through(NamedTuple):
 
     Attributes:
         way: Where it is.
-        status: What it says of itself, None if it says nothing.
+        status: What it says of itself.
         ca: The certificate of its CA.
-        name: What it is called in a line.
     """
 
     way: Way
-    status: Status | None
+    status: Status
     ca: Path
-    name: str
 
 
 class _Path:
@@ -142,7 +139,7 @@ class _Path:
         ca = self._used() or check_ca.read(self.confdir)
         path = self.folder / "ca.pem"
         path.write_text(ca.certificate.pem if ca else "", encoding="ascii")
-        return _Through(self.way, self.found, path, "through it")
+        return _Through(self.way, self.found, path)
 
     def _used(self) -> Authority | None:
         """Return the CA of the proxy that runs, None if it cannot be read."""
@@ -167,8 +164,7 @@ class _Path:
             if status is None:
                 raise DemoError("The addon did not load.", proxy.last)
             way = Way(HOST, proxy.port, status.hosts)
-            name = f"through a proxy of the check's own ({HOST}:{proxy.port})"
-            self._own = _Through(way, status, proxy.ca, name)
+            self._own = _Through(way, status, proxy.ca)
         return self._own
 
     def here(self, through: _Through) -> _Through:
@@ -191,13 +187,12 @@ class _Path:
             saw = "no CA yet"
             yield [Finding(Mark.SKIP, "CA trusted", saw)]
             return
-        if through.status is not None and through.status.opens == "allowed":
+        if through.status.opens == "allowed":
             # What is allowed is hardly the probe: its TLS stays closed there.
             with contextlib.suppress(DemoError):
                 through = self._start()
-        place = through.status.probe if through.status is not None else ""
-        if place:
-            probe = programs.Probe(through.way, place, used, self.way)
+        if through.status.probe:
+            probe = programs.Probe(through.way, through.status.probe, used, self.way)
             for finding in programs.judge(self.machine, probe, led):
                 yield [finding]
         else:
@@ -205,15 +200,11 @@ class _Path:
             yield [Finding(Mark.FAIL, "CA trusted", saw, "start this project's addon")]
         yield [ca.judge_browsers(self.machine, used, must=led.shell or led.desktop)]
 
-    def stream(self, through: _Through) -> Finding:
-        """Return the line about a stream."""
-        if other_hosts.is_listed(through.way.hosts, HOST, self._provider.port):
-            try:
-                return self._judged(through)
-            except check_stream.Refused:
-                pass  # most likely it does not trust the demo's provider
+    def stream(self) -> Finding:
+        """Return the line about a stream: no other proxy trusts the demo's provider."""
         try:
-            return self._judged(self._start())
+            own = self._start()
+            got = check_stream.ask(own.way, self._provider, self._gate, own.ca)
         except DemoError as error:
             return own_proxy.failed(self.machine, self.confdir, error)
         except check_stream.Refused as error:
@@ -222,9 +213,7 @@ class _Path:
             return Finding(
                 Mark.FAIL, check_stream.STEP, f"none arrived: {error}", repair
             )
-
-    def _judged(self, through: _Through) -> Finding:
-        got = check_stream.ask(through.way, self._provider, self._gate, through.ca)
+        through = f"through a proxy of the check's own ({HOST}:{own.way.port})"
         skips = check_port.skips(self.owner.command if self.owner else ())
-        observes = through.status is not None and through.status.mode == "observe"
-        return check_stream.judge(got, through.name, is_observing=observes, skips=skips)
+        observes = own.status.mode == "observe"
+        return check_stream.judge(got, through, is_observing=observes, skips=skips)

@@ -42,11 +42,6 @@ class Gate:
         if sent == 1 and not self.seen.wait(HOLD):
             self.held = True
 
-    def reset(self) -> None:
-        """Forget what an earlier client has had."""
-        self.seen.clear()
-        self.held = False
-
 
 class Refused(Exception):  # noqa: N818 - it is an answer
     """The proxy got no stream for us; the message says what it answered."""
@@ -76,7 +71,6 @@ def ask(way: Way, provider: Provider, gate: Gate, ca: Path) -> Got:
     Raises:
         Refused: There was no stream.
     """
-    gate.reset()
     events: list[str] = []
     late = False
     try:
@@ -107,8 +101,6 @@ def judge(got: Got, through: str, *, is_observing: bool, skips: list[str]) -> Fi
         skips: What `normalize_skip` says not to repair.
     """
     faults = _faults(got.events)
-    held = "start the proxy without stream_large_bodies and without other scripts (-s) "
-    held += "that read whole answers"
     if faults and is_observing:
         saw = f"{through}, unrepaired, since normalize_mode is observe: {faults[0]}"
         repair = "start the proxy with --set normalize_mode=repair"
@@ -122,7 +114,8 @@ def judge(got: Got, through: str, *, is_observing: bool, skips: list[str]) -> Fi
         return Finding(Mark.FAIL, STEP, f"{through}, unrepaired: {faults[0]}", repair)
     if got.is_late:
         saw = f"{through}, repaired but held back: nothing arrived before its end"
-        return Finding(Mark.FAIL, STEP, saw, held)
+        repair = "start the proxy without stream_large_bodies"
+        return Finding(Mark.FAIL, STEP, saw, repair)
     saw = f"{through}, repaired as it passes: the first event was here before the "
     saw += f"second was sent, {len(got.events)} events to [DONE]"
     return Finding(Mark.OK, STEP, saw)
