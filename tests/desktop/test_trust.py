@@ -317,18 +317,6 @@ def test_a_database_that_is_locked_is_said_to_be(
     assert "removed" in said([*TRUST, "remove", "--yes"], home)
 
 
-@pytest.mark.usefixtures("confdir")
-def test_a_firefox_that_runs_is_named(home: Path, firefox: Database) -> None:
-    (firefox.folder / "lock").symlink_to(f"127.0.1.1:+{os.getpid()}")
-    for act in ("install", "remove"):
-        out = said([*TRUST, act, "--yes", "--store", "firefox"], home)
-        assert f"Firefox runs (process {os.getpid()})" in out
-    (firefox.folder / "lock").unlink()
-    (firefox.folder / "lock").symlink_to("127.0.1.1:+0999999999")  # of one that crashed
-    out = said([*TRUST, "install", "--yes", "--store", "firefox"], home)
-    assert "Firefox runs" not in out
-
-
 # The system's store
 
 MOUNTS = """

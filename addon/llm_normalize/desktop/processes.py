@@ -7,8 +7,6 @@ as on a Mac whose system tells root alone. Who cannot do without asks `needed`.
 
 import contextlib
 import hashlib
-import os
-import sys
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -111,23 +109,6 @@ def started(pid: int) -> Started:
 
 def _hash(command: list[str]) -> str:
     return hashlib.sha256("\0".join(command).encode(errors="replace")).hexdigest()
-
-
-def is_alive(pid: int) -> bool:
-    """Tell whether a process runs; one that only waits to be reaped does not."""
-    if IS_COMPLETE:
-        try:
-            return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-        except psutil.Error:
-            return False
-    if sys.platform != "win32":  # where this would end it
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return False
-        except OSError:
-            return True  # it is another user's
-    return True
 
 
 def _family(pid: int) -> "list[psutil.Process]":

@@ -145,7 +145,7 @@ class Actions(Session):
         except StoreError as error:
             self.failed = True
             return f"not installed: {error}{self._undo(store, entry)}"
-        return f"trusts it now ({store.place}){store.after}"
+        return f"trusts it now ({store.place})"
 
     def verify(self, store: Store) -> None:
         """Raise StoreError if *store* does not trust it after all."""
@@ -186,7 +186,7 @@ class Actions(Session):
         for entry in reversed(entries):
             try:
                 store = trust_status.of_entry(self.machine, entry, self.confdir)
-                outcome = store.remove(entry) + store.after
+                outcome = store.remove(entry)
             except StoreError as error:
                 self.line(entry.store, f"not removed: {error}", failed=True)
                 continue

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import override
 
-from .. import processes
 from ..machine import Result
 from .certificate import read
 from .record import Entry
@@ -91,23 +90,6 @@ class Database(Store):
     def _own(self) -> str:
         place = shlex.quote(self.place)
         return f"`ls -la {place}` shows whose it is, `chmod -R u+rwX {place}` opens it"
-
-    def reader(self) -> int | None:
-        """The process of the Firefox that uses it, None without one."""
-        try:
-            # As nsProfileLock.cpp makes it: ADDRESS:+PID.
-            pid = int(Path(self.place, "lock").readlink().name.rpartition("+")[2])
-        except (OSError, ValueError):
-            return None
-        return pid if processes.is_alive(pid) else None
-
-    @property
-    @override
-    def after(self) -> str:
-        pid = self.reader()
-        if pid is None:
-            return ""
-        return f"; Firefox runs (process {pid}): it heeds that when it is started again"
 
     def mine(self) -> dict[str, bool]:
         """The nicknames that the certificate may have, and if TLS trusts it."""

@@ -99,11 +99,6 @@ class Store(ABC):
         """
 
     @property
-    def after(self) -> str:
-        """What is to be printed once it was changed; "" if nothing."""
-        return ""
-
-    @property
     def file(self) -> str:
         """The file that holds the certificate, for commands.
 
