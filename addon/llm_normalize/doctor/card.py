@@ -26,7 +26,6 @@ class Row:
     """One answer in the table; `arrival` is `spread`, `at once` or empty."""
 
     name: str
-    asked: str
     status: int | None
     content_type: str
     encoding: str
@@ -134,7 +133,7 @@ def _grouped(faults: Iterable[tuple[str, Fault]]) -> list[Group]:
         group = groups.get(key)
         if group is None:
             text = brief(fault.text)
-            groups[key] = Group(fault.rule, text, 1, brief(answer), fault.event)
+            groups[key] = Group(fault.rule, text, 1, answer, fault.event)
         else:
             group.count += 1
     return list(groups.values())
@@ -153,7 +152,7 @@ def card_of(subject: str, verdicts: Sequence[Verdict]) -> Card:
     # What holds for many is printed once.
     names: dict[str, list[str]] = {}
     for name, note in notes:
-        names.setdefault(brief(note), []).append(brief(name))
+        names.setdefault(brief(note), []).append(name)
     for note, of in names.items():
         others = f" and {len(of) - 1} more" if len(of) > 1 else ""
         card.notes.append(f"{of[0]}{others}: {note}")
@@ -185,7 +184,7 @@ def _headline(words: Sequence[str]) -> tuple[str, str]:
 def _collect(found: dict[str, Evidence], verdict: Verdict) -> None:
     answer, result = verdict.answer, verdict.result
     for pair in result.pairs if result else ():
-        where = brief(f"{answer.name}, event {pair.n}")
+        where = f"{answer.name}, event {pair.n}"
         differences = _compared(pair.before, pair.after)
         for name in pair.fixes:
             if name not in verdict.head:
@@ -194,21 +193,14 @@ def _collect(found: dict[str, Evidence], verdict: Verdict) -> None:
         _evidence(found, name).count += count
     for name, change in verdict.head.items():
         each = _evidence(found, name)
-        each.offer(brief(answer.name), [name], [change])
+        each.offer(answer.name, [name], [change])
         each.count += name not in (result.fixes if result else {})
 
 
 def _row(verdict: Verdict) -> Row:
     answer = verdict.answer
-    request = answer.request
-    parts = ["stream" if answer.stream else "body"]
-    parts += ["usage"] if request.include_usage and answer.stream else []
-    parts += (
-        ["forced tool" if request.forced_tool else "tools"] if request.tools else []
-    )
     return Row(
-        name=brief(answer.name),
-        asked=", ".join(parts),
+        name=answer.name,
         status=answer.status or None,
         content_type=brief(answer.content_type),
         encoding=brief(answer.encoding),
