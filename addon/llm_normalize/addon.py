@@ -50,7 +50,6 @@ from .text.printable import brief
 from .views.answer_view import COLUMNS
 from .views.before_after import BeforeAfter
 from .views.transcript import Transcript
-from .wire.header import with_header
 
 logger = logging.getLogger(__name__)
 
@@ -379,10 +378,7 @@ class Normalize(CommandHooks):
         """Have a record of an answer, and ask for one that is not compressed."""
         exchange.expect()
         if self.options.repairs:
-            headers = exchange.flow.request.headers
-            headers.fields = with_header(
-                headers.fields, b"accept-encoding", b"identity"
-            )
+            exchange.flow.request.headers["accept-encoding"] = "identity"
             self._exchanges.note_head(exchange)
 
 

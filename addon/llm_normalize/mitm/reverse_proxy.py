@@ -14,7 +14,6 @@ from mitmproxy.proxy.layers import modes
 from mitmproxy.proxy.layers.http import HttpStream
 from mitmproxy.proxy.layers.http._events import RequestHeaders
 
-from ..wire.header import host_in
 from .extended_methods import extend, is_extended, restore
 from .helpers import parse_authority
 
@@ -81,8 +80,7 @@ def asked_place(request: http.Request) -> tuple[str, int | None]:
 
 def sent_host(request: http.Request) -> str:
     """The host that a request has: a client's name for it, or an upstream's; maybe empty."""
-    data = request.data
-    return host_in(data.http_version, data.authority, data.headers.fields)
+    return request.host_header or ""
 
 
 def let_clients_ask(is_due: Callable[[], bool]) -> None:

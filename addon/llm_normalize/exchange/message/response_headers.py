@@ -3,7 +3,7 @@
 from mitmproxy import http
 
 from ...chat.endpoint import is_event_stream
-from ...wire.header import NEWER, header_in, without_header
+from ...wire.header import header_in
 
 
 def answers_events(response: http.Response) -> bool:
@@ -22,7 +22,7 @@ def prepare_headers(
         rename: Whether to call it an event stream where it says something else.
     """
     headers = response.data.headers
-    headers.fields = without_header(headers.fields, b"content-encoding")
+    headers.pop("content-encoding", None)
     if rename and not answers_events(response):
         headers["content-type"] = "text/event-stream"
     frame(request, response)
@@ -31,10 +31,9 @@ def prepare_headers(
 def frame(request: http.Request, response: http.Response) -> None:
     """Make the headers say where a body ends whose length is not known."""
     headers = response.data.headers
-    before = headers.fields
-    headers.fields = without_header(before, b"content-length")
-    asked, answered = request.data.http_version, response.data.http_version
-    if b"HTTP/1.0" in (asked, answered):
+    had_length = headers.pop("content-length", None) is not None
+    asked, is_newer = request.http_version, response.is_http2 or response.is_http3
+    if "HTTP/1.0" in (asked, response.http_version):
         headers.pop("transfer-encoding", None)  # it ends when the connection does
-    elif asked == b"HTTP/1.1" and (headers.fields is not before or answered in NEWER):
+    elif asked == "HTTP/1.1" and (had_length or is_newer):
         headers["transfer-encoding"] = "chunked"

@@ -6,14 +6,14 @@ from mitmproxy import http
 
 from ...routing.hosts import Hosts
 from ...routing.routes import is_reverse
-from ...wire.header import Fields, header_in
+from ...wire.header import header_in
 from ..message.request_facts import named_host
 from .exchange import HANDED_OVER, Exchange
 
 MAX_OPEN = 100_000
 """Exchanges that are open at a time; more are flows that mitmproxy has never ended."""
 
-type _Head = tuple[str, int, bytes, bytes, Fields]
+type _Head = tuple[str, int, bytes, bytes, tuple[tuple[bytes, bytes], ...]]
 """Where a request goes, as mitmproxy stores it: see `_place`."""
 
 
