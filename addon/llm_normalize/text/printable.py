@@ -1,7 +1,5 @@
 """Text from the network, as a terminal or a log may show it: it commands nothing."""
 
-import functools
-
 MOST = 200
 """Characters of a name that are shown."""
 # Letters, marks and symbols by class, so str.isprintable lets them pass, but nothing is
@@ -24,12 +22,6 @@ def brief(text: str, most: int = MOST) -> str:
     """Return a name as one line of at most so many characters, escaped."""
     shown = escaped(text[: most + 1])
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
-
-
-@functools.lru_cache(maxsize=256)
-def brief_name(name: str) -> str:
-    """Return the name of a host or a model as `brief` does: there are few of them."""
-    return brief(name)
 
 
 def counted(number: int, what: str) -> str:

@@ -29,7 +29,7 @@ from ...repair.engine.translated_output import TRANSLATED, TranslatedOutput
 from ...request.remembered_answers import RememberedAnswers
 from ...routing.pace import Slot
 from ...text.echo import MASK, Echo
-from ...text.printable import brief, brief_name
+from ...text.printable import brief
 from ...wire.content_encoding import Decoder
 from ...wire.event_boundary import EVENT
 from ..message.message_body import request_body
@@ -191,7 +191,7 @@ class RunningAnswer:
     @property
     def label(self) -> str:
         """Its name in log lines."""
-        return f"normalize: {brief_name(self.record.host)} (flow {self.flow.id})"
+        return f"normalize: {brief(self.record.host)} (flow {self.flow.id})"
 
     def stream_through(self, decoder: Decoder, turn: Turn | None = None) -> Rewriter:
         """Have its body pass a rewriter, which is returned.
@@ -314,7 +314,7 @@ class RunningAnswer:
             record.host, record.model, fixes, names, record.tokens, protocol, status
         )
         summary = self._summary(status, end, figures[0]) or "nothing to repair"
-        host, model = brief_name(record.host), brief_name(record.model)
+        host, model = brief(record.host), brief(record.model)
         logger.info("normalize: %s %s: %s", host, model, summary)
         return line
 
