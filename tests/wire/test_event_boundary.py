@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 
 from each_case import each_case
 from llm_normalize.wire import event_boundary, sse
-from llm_normalize.wire.event_boundary import (
-    value_end,
-)
+from llm_normalize.wire.event_boundary import ValueScan
 from llm_normalize.wire.sse import BOM, EventParser
 from wire.parsed import (
     Found,
@@ -309,7 +307,7 @@ def test_a_value_ends_where_json_says(part: object) -> None:
     whole = {"value": part}
     for text in (json.dumps(whole), json.dumps(whole, ensure_ascii=False, indent=1)):
         data = text.encode()
-        assert value_end(data + b"\n{") == len(data)
+        assert ValueScan().find(data + b"\n{") == len(data)
         assert read(data + b"\n") == [value(data + b"\n")]
 
 

@@ -120,14 +120,6 @@ def has_escaped_end(data: bytes | bytearray, start: int, end: int) -> bool:
     return found >= 0 and bool(_ESCAPED_END.search(data, start, end))
 
 
-def value_end(data: bytes) -> int:
-    """Where the JSON object or array at the start of *data* ends; 0 if none."""
-    begin = after(_BLANKS, data, 0)
-    if not data.startswith((b"{", b"["), begin):
-        return 0
-    return max(ValueScan().find(data, begin), 0)
-
-
 def values_in(data: bytes, *, has_escapes: bool = False) -> list[bytes]:
     r"""Return the objects and arrays (`[DONE]`) in *data*, which is one line.
 
@@ -156,7 +148,7 @@ def values_in(data: bytes, *, has_escapes: bool = False) -> list[bytes]:
 def is_complete_value(data: bytes) -> bool:
     """Tell whether *data* is one JSON object or array by its brackets, or `[DONE]`."""
     data = data.strip()
-    return bool(data) and value_end(data) == len(data)
+    return data.startswith((b"{", b"[")) and ValueScan().find(data) == len(data)
 
 
 class Boundary:
