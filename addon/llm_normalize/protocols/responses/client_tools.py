@@ -67,6 +67,14 @@ def _shell(given: JsonObject) -> JsonObject:
     return {"action": {"commands": listed, **limits}}
 
 
+def _action(item: JsonObject) -> JsonObject:
+    """Return the arguments of a command that is run, of its item."""
+    given = as_object(item.get("action"))
+    rest = {key: each for key, each in given.items() if each not in (None, {})}
+    rest.pop("type", None)
+    return rest
+
+
 def _patch(given: JsonObject) -> JsonObject:
     operation = as_object(given.get("operation")) or given
     if not operation.get("path"):
@@ -113,11 +121,7 @@ CLIENT_TOOLS = {
                 },
             ),
             _local_shell,
-            lambda item: {
-                key: each
-                for key, each in as_object(item.get("action")).items()
-                if key != "type" and each not in (None, {})
-            },
+            _action,
         ),
         ClientTool(
             "shell",
@@ -132,11 +136,7 @@ CLIENT_TOOLS = {
                 },
             ),
             _shell,
-            lambda item: {
-                key: each
-                for key, each in as_object(item.get("action")).items()
-                if each is not None
-            },
+            _action,
         ),
         ClientTool(
             "apply_patch",
