@@ -2,6 +2,7 @@
 
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import override
 
 from ....wire.json_text import Json, as_string, dumps, objects_in
@@ -36,17 +37,19 @@ class _Other(Atom):
         return {"id": self._place["item_id"]}
 
 
+@dataclass(slots=True, eq=False)
 class NativeItem:
     """An item, as far as it has been told.
 
     Attributes:
         made: The item as the translation makes one.
-        number: How many have begun before.
         kind: Its type.
         given: What its provider has said of it last.
+        number: How many have begun before.
         early: The item as its beginning was sent, if that says more than OpenAI's.
-        is_announced: Whether the provider has sent its beginning.
         part: Its last part whose beginning the provider has sent.
+        raw: The arguments of a call that is retold.
+        is_announced: Whether the provider has sent its beginning.
         is_sent: Whether the client has got its beginning.
         is_done: Whether it has ended.
         is_retold: Whether it is a call of another kind than its provider says.
@@ -54,32 +57,19 @@ class NativeItem:
         is_hit: Whether a part of its text may have been lost.
     """
 
-    __slots__ = (
-        "early",
-        "ends_early",
-        "given",
-        "is_announced",
-        "is_done",
-        "is_hit",
-        "is_retold",
-        "is_sent",
-        "kind",
-        "made",
-        "number",
-        "part",
-        "raw",
-    )
-
-    def __init__(self, made: OutputItem, kind: str, given: JsonObject) -> None:
-        self.made, self.kind, self.given = made, kind, given
-        self.number = made.index
-        self.early: JsonObject = {}
-        self.part: JsonObject | None = None
-        self.is_announced = self.is_sent = self.is_done = self.ends_early = False
-        self.is_hit = False
-        self.is_retold = False
-        self.raw: list[str] = []
-        """The arguments of a call that is retold."""
+    made: OutputItem
+    kind: str
+    given: JsonObject
+    number: int
+    early: JsonObject = field(default_factory=dict)
+    part: JsonObject | None = None
+    raw: list[str] = field(default_factory=list)
+    is_announced: bool = False
+    is_sent: bool = False
+    is_done: bool = False
+    is_retold: bool = False
+    ends_early: bool = False
+    is_hit: bool = False
 
     def value(self) -> JsonObject:
         """The item as it is now, with all that its provider says of it."""
@@ -242,7 +232,7 @@ class NativeItems:
         name, at = as_string(given.get("id")), len(self.all)
         made = self._made(kind, at, "" if name in self._named else name, given)
         begun = {key: each for key, each in given.items() if key not in _GROWING}
-        item = NativeItem(made, kind, begun)
+        item = NativeItem(made, kind, begun, at)
         self.all.append(item)
         self._open.setdefault(kind, {})[at] = item
         before = self._named.get(name)
