@@ -62,7 +62,7 @@ class NativeSession(Session):
         path = request.path.partition("?")[0]
         asked = json.loads(request.body) if request.body else {}
         for protocol in PROTOCOLS:
-            for end, own in protocol.own_answers().items():
+            for end, own in protocol.own_answers.items():
                 if path.endswith(end):
                     return body_script(dumps(own(asked)))
             if path.endswith(f"/v1{protocol.path}"):

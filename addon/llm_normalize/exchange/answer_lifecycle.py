@@ -71,7 +71,7 @@ class Answers:
         native, settings = exchange.native, self._settings(exchange)
         if native and not settings.observe and TOOL_ID not in settings.skipped:
             # Its provider knows the calls by the names that it gave them.
-            exchange.adapted = restore_ids(exchange.flow, native, exchange.adapted)
+            exchange.adapted = restore_ids(exchange.flow, exchange.adapted)
         made, found = exchange.adapted, None
         if made is None or not exchange.is_workers_ai:  # else it has another form now
             try:

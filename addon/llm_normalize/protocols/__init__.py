@@ -4,7 +4,7 @@ A protocol is a folder here and an entry of `PROTOCOLS`.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
 from .messages import MESSAGES
@@ -39,7 +39,7 @@ class Endpoint(NamedTuple):
     @property
     def own_answer(self) -> Callable[[JsonObject], JsonObject] | None:
         """What answers a request where its provider serves chat alone, if it is no chat."""
-        return self.protocol.own_answers().get(self.end)
+        return self.protocol.own_answers.get(self.end)
 
 
 def endpoint_at(path: str) -> Endpoint | None:
@@ -50,7 +50,7 @@ def endpoint_at(path: str) -> Endpoint | None:
     ends = (
         (each, end)
         for each in PROTOCOLS
-        for end in (each.path, *each.also, *each.own_answers())
+        for end in (each.path, *each.also, *each.own_answers)
     )
     found = (
         Endpoint(each, asked.removesuffix(end), end)
@@ -58,16 +58,3 @@ def endpoint_at(path: str) -> Endpoint | None:
         if asked.endswith(end) and not _THREAD.search(asked.removesuffix(end))
     )
     return next(found, None)
-
-
-def model_list(
-    headers: Mapping[str, str],
-) -> Callable[[JsonObject], JsonObject] | None:
-    """The conversion of OpenAI's list of models to the form of a client's protocol.
-
-    None if that is OpenAI's, too.
-
-    Args:
-        headers: Those of the request, by lower-case name.
-    """
-    return next(filter(None, (each.model_list(headers) for each in PROTOCOLS)), None)

@@ -158,6 +158,9 @@ class ClientProtocol(ABC):
     """The end of its path, in the place of `/chat/completions`."""
     also: ClassVar[tuple[str, ...]] = ()
     """Ends of other paths, whose requests are translated, too."""
+    # Not evaluated: typing would keep it, and with it this module at each reload.
+    own_answers: "ClassVar[Mapping[str, Callable[[JsonObject], JsonObject]]]"
+    """What answers its other requests where a provider serves chat alone, by a path's end."""
     owners: ClassVar[tuple[str, ...]]
     """Hosts of who has made it, and serves it: what they refuse is not the path."""
     last_resort: "ClassVar[JsonObject]"
@@ -177,15 +180,6 @@ class ClientProtocol(ABC):
 
     error_fix: ClassVar[str] = ""
     """The fix that puts the body of a provider's own error into its form, if not chat's."""
-
-    def restore_ids(self, body: JsonObject) -> Iterable[str]:
-        """Put ids back into a request that a native answer had in other letters.
-
-        Returns:
-            The paths of those that were changed.
-        """
-        del body
-        return ()
 
     def is_error(self, value: Json) -> bool:
         """Tell whether the body of an error has its form already, if that is not chat's."""
@@ -214,19 +208,3 @@ class ClientProtocol(ABC):
 
         None if they break off.
         """
-
-    def own_answers(self) -> Mapping[str, Callable[[JsonObject], JsonObject]]:
-        """The functions that answer the protocol's other requests, by the end of a path.
-
-        The proxy does so where the provider serves chat completions alone.
-        """
-        return {}
-
-    def model_list(
-        self, headers: Mapping[str, str]
-    ) -> Callable[[JsonObject], JsonObject] | None:
-        """The conversion of OpenAI's list of models to the protocol's form.
-
-        None if a request with these *headers* is none of its clients', or it has no form.
-        """
-        return None

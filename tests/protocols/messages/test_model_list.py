@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.protocols.messages import model_list
+from llm_normalize.protocols.messages.model_list import model_list
 from llm_normalize.wire.json_text import Number
 
 EPOCH = "1970-01-01T00:00:00Z"

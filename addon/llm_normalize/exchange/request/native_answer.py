@@ -15,6 +15,7 @@ from ...chat.request_body import read_request
 from ...chat.state.stream_state import Asked
 from ...protocols import Endpoint, endpoint_at
 from ...protocols.answer_stream import error_in
+from ...protocols.messages.tool_ids import restore
 from ...protocols.native_reader import NativeReader
 from ...protocols.native_readers import native_reader
 from ...protocols.protocol import ClientProtocol, JsonObject
@@ -53,14 +54,11 @@ def native_endpoint(request: http.Request) -> Endpoint | None:
     return found
 
 
-def restore_ids(
-    flow: http.HTTPFlow, endpoint: Endpoint, made: Adapted | None
-) -> Adapted | None:
+def restore_ids(flow: http.HTTPFlow, made: Adapted | None) -> Adapted | None:
     """Put the provider's ids of calls back into a request that goes to it natively.
 
     Args:
         flow: The flow; none of its request has been sent.
-        endpoint: Where it goes.
         made: What was changed in it before.
 
     Returns:
@@ -74,7 +72,7 @@ def restore_ids(
         value = read_request(body)
     except ValueError:
         return made
-    paths = endpoint.protocol.restore_ids(value)
+    paths = [*restore(value)]
     if not paths:
         return made
     request.headers.pop("content-encoding", None)

@@ -16,9 +16,10 @@ from mitmproxy import ctx, http
 
 from ...chat.errors.errors import wrapped
 from ...chat.request_body import read_request
-from ...protocols import Endpoint, endpoint_at, model_list
+from ...protocols import Endpoint, endpoint_at
 from ...protocols.answer_stream import error_in, object_in
 from ...protocols.item_memory import ClientItems, ItemMemory
+from ...protocols.messages.model_list import HEADER, model_list
 from ...protocols.protocol import Circumstances, UntranslatableError
 from ...repair.engine.translated_output import TRANSLATED
 from ...request.refusals.missing_path import REFUSED, STATUSES, is_path_missing
@@ -118,14 +119,13 @@ class TranslationMemory:
 
     def has_list(self, request: http.Request) -> bool:
         """Tell whether the list of models has another form for who sends *request*."""
-        return self._is_active and model_list(_headers(request)) is not None
+        return self._is_active and HEADER in request.headers
 
     def listed(self, request: http.Request, body: bytes) -> bytes | None:
         """Return models, or one, in the form of a client's protocol; None if it has none."""
-        put = model_list(_headers(request)) if self._is_active else None
-        value = object_in(body)
+        value = object_in(body) if self.has_list(request) else {}
         is_read = value.get("object") in ("list", "model")
-        return dumps(put(value)) if put and is_read else None
+        return dumps(model_list(value)) if is_read else None
 
     def serves_chat_only(self, exchange: Exchange, endpoint: Endpoint) -> bool:
         """Tell whether it is known that nothing but chat is served where a request goes."""
@@ -320,10 +320,6 @@ def _missing(exchange: Exchange, endpoint: Endpoint) -> _Missing:
     end = endpoint.end if endpoint.end in protocol.also else protocol.path
     path = endpoint.base + end + mark + query
     return request.host, request.port, path, model
-
-
-def _headers(request: http.Request) -> dict[str, str]:
-    return {name.lower(): value for name, value in request.headers.items()}
 
 
 def means_missing(

@@ -1,6 +1,6 @@
 """Anthropic's Messages, translated to chat completions and back."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from typing import override
 
 from ...wire.json_text import Json, as_list
@@ -16,12 +16,13 @@ from ..protocol import (
 from ..token_count import Figures, tokens_in
 from .answer_form import Asked, message_in
 from .errors import LAST_RESORT, error_body, is_error
-from .model_list import model_list
 from .request import chat_request
 from .stream import MessagesAnswer
-from .tool_ids import restore
 
-__all__ = ["MESSAGES", "count_tokens", "model_list"]
+
+def count_tokens(body: JsonObject) -> JsonObject:
+    """Return an estimate of the tokens that a request's input has."""
+    return {"input_tokens": tokens_in(body)}
 
 
 class Messages(ClientProtocol):
@@ -32,10 +33,7 @@ class Messages(ClientProtocol):
     owners = ("api.anthropic.com",)
     last_resort = LAST_RESORT
     error_fix = "message-error-foreign"
-
-    @override
-    def restore_ids(self, body: JsonObject) -> Iterable[str]:
-        return list(restore(body))
+    own_answers = {f"{path}/count_tokens": count_tokens}  # noqa: RUF012
 
     @override
     def is_error(self, value: Json) -> bool:
@@ -61,21 +59,6 @@ class Messages(ClientProtocol):
     @override
     def body_of(self, events: Iterable[JsonObject]) -> JsonObject | None:
         return message_in(events)
-
-    @override
-    def own_answers(self) -> Mapping[str, Callable[[JsonObject], JsonObject]]:
-        return {f"{self.path}/count_tokens": count_tokens}
-
-    @override
-    def model_list(
-        self, headers: Mapping[str, str]
-    ) -> Callable[[JsonObject], JsonObject] | None:
-        return model_list if "anthropic-version" in headers else None
-
-
-def count_tokens(body: JsonObject) -> JsonObject:
-    """Return an estimate of the tokens that a request's input has."""
-    return {"input_tokens": tokens_in(body)}
 
 
 MESSAGES: ClientProtocol = Messages()

@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 from ...wire.json_text import Json, as_list, whole_number
 from ..protocol import JsonObject
 
+HEADER = "anthropic-version"
+"""What a request has whose client wants that form."""
 _LAST = 253_402_300_799  # 9999-12-31
 
 

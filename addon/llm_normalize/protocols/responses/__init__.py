@@ -1,6 +1,6 @@
 """OpenAI's Responses protocol, for providers that serve chat completions only."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 
 from ...wire.json_text import as_object, as_string
 from ..calls import CallIds
@@ -20,12 +20,23 @@ from .response_object import LAST_RESORT, frame_of
 from .stream import Asked, ResponsesAnswer
 
 
+def count_tokens(body: JsonObject) -> JsonObject:
+    """Return an estimate of the tokens that a request's input has.
+
+    Raises:
+        UntranslatableError: Chat has no place for what it asks.
+    """
+    tokens = tokens_in(RequestTranslation(body).body)
+    return {"object": "response.input_tokens", "input_tokens": tokens}
+
+
 class Responses(ClientProtocol):
     """What Codex and the SDKs of agents speak."""
 
     name = "responses"
     path = "/responses"
     also = (f"{path}{PATH}",)
+    own_answers = {f"{path}/input_tokens": count_tokens}  # noqa: RUF012
     owners = ("*.api.openai.com", "api.openai.com")
     last_resort = {"error": LAST_RESORT}  # noqa: RUF012
 
@@ -59,20 +70,6 @@ class Responses(ClientProtocol):
             if each.get("type") == "error":
                 return {"error": each.get("error") or each}
         return None
-
-    def own_answers(self) -> Mapping[str, Callable[[JsonObject], JsonObject]]:
-        """The functions that answer the protocol's other requests."""
-        return {f"{self.path}/input_tokens": count_tokens}
-
-
-def count_tokens(body: JsonObject) -> JsonObject:
-    """Return an estimate of the tokens that a request's input has.
-
-    Raises:
-        UntranslatableError: Chat has no place for what it asks.
-    """
-    tokens = tokens_in(RequestTranslation(body).body)
-    return {"object": "response.input_tokens", "input_tokens": tokens}
 
 
 RESPONSES = Responses()
