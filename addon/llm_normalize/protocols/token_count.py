@@ -31,9 +31,8 @@ def tokens_in(request: JsonObject) -> int:
     Args:
         request: One for chat completions, or for a message.
     """
-    found = [_size(request[key]) for key in _COUNTED if key in request]
-    size = sum(text for text, _ in found)
-    return max(1, tokens_for(size) + sum(attached for _, attached in found))
+    size = sum(_size(request[key]) for key in _COUNTED if key in request)
+    return max(1, -(-size // _BYTES))
 
 
 def tokens_for(size: int) -> int:
@@ -41,27 +40,18 @@ def tokens_for(size: int) -> int:
     return -(-size * _TOKENS // _BYTES)
 
 
-def _size(value: Json) -> tuple[int, int]:
-    """Return the bytes of text in *value*, and the tokens of what is attached."""
+def _size(value: Json) -> int:
+    """Return the size of *value*, of which `_BYTES` are a token; a byte has `_TOKENS`."""
     if isinstance(value, str):
-        return len(value.encode(errors="surrogatepass")), 0
+        return len(value.encode(errors="surrogatepass")) * _TOKENS
     if isinstance(value, dict):
         if tokens := _attached(value):
-            return 0, tokens
+            return tokens * _BYTES
         keys = {key: each for key, each in value.items() if key not in _UNSEEN}
-        return _sum([*keys, *keys.values()])
-    if isinstance(value, list):
-        return _sum(value)
-    return len(dumps(value)), 0
-
-
-def _sum(values: list[Json]) -> tuple[int, int]:
-    size = attached = 0
-    for each in values:
-        more = _size(each)
-        size += more[0] + 1  # what parts it from the next
-        attached += more[1]
-    return size, attached
+        value = [*keys, *keys.values()]
+    if isinstance(value, list):  # each is parted from the next
+        return sum(_size(each) + _TOKENS for each in value)
+    return len(dumps(value)) * _TOKENS
 
 
 def _attached(value: JsonObject) -> int:
