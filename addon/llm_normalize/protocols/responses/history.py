@@ -33,6 +33,8 @@ _WITHOUT_WORDS = re.compile(
     r"|.+_(?:call|output)"
 )
 """What a provider ran, or what is for the client alone: the answers after it say what matters."""
+_OF_AN_AGENT = "agent_message"
+"""What another agent says, as a user would."""
 _OF_A_TURN = {"reasoning", "message", "item_reference", None}
 _REFERENCES_WITHOUT_WORDS = ("rs_", "ws_", "fs_", "ci_", "ig_")
 _ATTACHED = "(The output is attached to the next message.)"
@@ -97,13 +99,6 @@ class History:
 
     def _add(self, at: int, item: JsonObject, path: str) -> None:
         kind = item.get("type")
-        handlers: dict[Json, Callable[[JsonObject, str], None]] = {
-            "message": self._message,
-            "reasoning": self._reasoning,
-            "agent_message": self._agent_message,
-            "additional_tools": self._more_tools,
-            "configuration_update": self._change,
-        }
         if _is_reference(item):
             self._reference(at, item, path)
         elif at in self._ids:
@@ -112,10 +107,14 @@ class History:
             self._compacted(item, path)
         elif kind == TRIGGER:
             return  # it asks for a summary, in the place of an answer
-        elif kind == _FOUND:
+        elif kind in (_FOUND, "additional_tools"):
             self._more_tools(item, path)
-        elif kind is None or kind in handlers:
-            handlers[kind or "message"](item, path)
+        elif kind == "configuration_update":
+            self.changes.append(item)
+        elif kind == "reasoning":
+            self._reasoning(item, path)
+        elif kind in ("message", _OF_AN_AGENT, None):
+            self._message(item, path)
         elif _WITHOUT_WORDS.fullmatch(as_string(kind)):
             self.dropped.append(path)
         else:
@@ -123,7 +122,8 @@ class History:
             raise UntranslatableError(message, f"{path}.type")
 
     def _message(self, item: JsonObject, path: str) -> None:
-        role, content, place = item.get("role"), item.get("content"), f"{path}.content"
+        role = "user" if item.get("type") == _OF_AN_AGENT else item.get("role")
+        content, place = item.get("content"), f"{path}.content"
         if role in ("system", "developer"):
             is_head = not self.messages and self._turn == _Turn()
             if is_head:
@@ -142,9 +142,6 @@ class History:
         """Add a message of the user."""
         self._end_turn()
         self.messages.append({"role": "user", "content": content})
-
-    def _agent_message(self, item: JsonObject, path: str) -> None:
-        self._message({**item, "role": "user"}, path)
 
     def _compacted(self, item: JsonObject, path: str) -> None:
         """Add the summary of what was said, unless another provider has encrypted it."""
@@ -220,9 +217,6 @@ class History:
 
     def _more_tools(self, item: JsonObject, path: str) -> None:
         self._tools.add(item.get("tools"), f"{path}.tools")
-
-    def _change(self, item: JsonObject, path: str) -> None:
-        self.changes.append(item)
 
     def _reference(self, at: int, item: JsonObject, path: str) -> None:
         """Skip a reference to what is not remembered, if no meaning is lost by that.
