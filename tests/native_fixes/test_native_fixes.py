@@ -1,13 +1,18 @@
 """Every fix of a native answer keeps what it declares."""
 
 import inspect
+import itertools
 import re
 
 import pytest
 
 from each_case import each_case
 from llm_normalize.native_fixes import NATIVE_FIXES
+from llm_normalize.native_fixes import message_events as m
+from llm_normalize.native_fixes import response_events as r
+from llm_normalize.native_fixes.native_fix import MessagesExample as Message
 from llm_normalize.native_fixes.native_fix import NativeExample, NativeFix, wire
+from llm_normalize.native_fixes.native_fix import ResponsesExample as Response
 from llm_normalize.protocols.messages.native import block_reader, message_reader
 from llm_normalize.protocols.native_readers import native_reader
 from llm_normalize.repair.engine.native_stream import NativeStream
@@ -41,7 +46,26 @@ def play(
     return b"".join(out), changed
 
 
-@each_case(EXAMPLES)
+MESSAGE = [
+    m.start(),
+    {"type": "ping"},
+    *(m.block("thinking"), m.delta("thinking_delta", "Hm")),
+    *(m.delta("signature_delta", "s"), m.stop()),
+    *(m.block("text", 1), m.delta("text_delta", "Hi", 1), m.stop(1)),
+    *(m.block("tool_use", 2), m.delta("input_json_delta", "{}", 2), m.stop(2)),
+    *(m.end("tool_use"), m.STOP),
+]
+OWN = [
+    Message.untouched("a message", MESSAGE),
+    Message.untouched("a body", [m.message()], is_body=True),
+    Response.untouched("a text", r.WHOLE),
+    Response.untouched("a call", r.CALLED),
+    Response.untouched("a body", [r.WHOLE[-1]["response"]], is_body=True),
+]
+"""What Anthropic and OpenAI send themselves."""
+
+
+@each_case([*EXAMPLES, *itertools.product(NATIVE_FIXES, OWN)])
 def test_example_comes_out_as_declared_and_stays(
     fix: type[NativeFix], example: NativeExample
 ) -> None:
@@ -84,6 +108,5 @@ def test_declaration_is_complete(fix: type[NativeFix]) -> None:
     assert fix.sources
     assert all(re.match(r"https://\S+$", source) for source in fix.sources)
     assert any(example.changes for example in fix.examples)
-    assert any(not example.changes for example in fix.examples)
     assert len({example.name for example in fix.examples}) == len(fix.examples)
     assert fix.__doc__

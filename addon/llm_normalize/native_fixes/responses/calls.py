@@ -41,7 +41,6 @@ class CallIdMissing(NativeFix):
                 done(3, {**LIKE, "arguments": "{}", "call_id": "call_9"}),
             ],
         ),
-        ResponsesExample.untouched("OpenAI's own", CALLED),
     )
 
 
@@ -61,7 +60,6 @@ class CallIdChanging(NativeFix):
         ResponsesExample(
             "of an item", put(CALLED, 5, done(5, call("{}", call_id="call_9"))), CALLED
         ),
-        ResponsesExample.untouched("OpenAI's own", CALLED),
     )
 
 
@@ -81,7 +79,6 @@ class CallNameMissing(NativeFix):
         ResponsesExample(
             "of an item", put(CALLED, 5, done(5, call("{}", name=""))), CALLED
         ),
-        ResponsesExample.untouched("OpenAI's own", CALLED),
     )
 
 
@@ -103,7 +100,6 @@ class CallNameLate(NativeFix):
             [*begin(), added(2, call(name="")), *CALLED[3:]],
             put(CALLED, 4, NAMED),
         ),
-        ResponsesExample.untouched("OpenAI's own", CALLED),
     )
 
 
@@ -282,7 +278,6 @@ class CallArgumentsObject(NativeFix):
             put(CALLED, 5, done(5, {**call("{}"), "arguments": {}})),
             CALLED,
         ),
-        ResponsesExample.untouched("OpenAI's own", CALLED),
     )
 
 

@@ -28,10 +28,7 @@ class CompletedOutputEmpty(NativeFix):
         "https://github.com/vllm-project/vllm/pull/30223",
         "https://github.com/BerriAI/litellm/pull/32724",
     )
-    examples = (
-        ResponsesExample("empty", put(WHOLE, -1, end(8)), WHOLE),
-        ResponsesExample.untouched("OpenAI's own", WHOLE),
-    )
+    examples = (ResponsesExample("empty", put(WHOLE, -1, end(8)), WHOLE),)
 
 
 _CUT = '{"a":"b'
@@ -68,10 +65,6 @@ class CompletedCallCut(NativeFix):
             [*_OPEN, done(5, _PART), event("incomplete", 6, response=_INCOMPLETE)],
         ),
         ResponsesExample("a body", [_COMPLETED], [_INCOMPLETE], is_body=True),
-        ResponsesExample.untouched(
-            "whole",
-            [*begin(), added(2, call()), done(3, call("{}")), end(4, call("{}"))],
-        ),
         ResponsesExample.untouched(
             "out of tokens",
             [*_OPEN, done(5, _PART), event("incomplete", 6, response=_INCOMPLETE)],

@@ -35,7 +35,6 @@ class ItemIdChanging(NativeFix):
         ResponsesExample(
             "at the end", put(WHOLE, 7, done(7, message("Hi", id="msg_x"))), WHOLE
         ),
-        ResponsesExample.untouched("OpenAI's own", WHOLE),
     )
 
 
@@ -67,7 +66,6 @@ class ItemAddedMissing(NativeFix):
             [*begin(), done(3, call("{}"))],
             [*begin(), added(2, call()), done(3, call("{}"))],
         ),
-        ResponsesExample.untouched("OpenAI's own", WHOLE),
     )
 
 
@@ -88,7 +86,6 @@ class ItemAddedWhole(NativeFix):
             [*begin(), added(2, call("{}", status="in_progress")), *CALLED[3:]],
             CALLED,
         ),
-        ResponsesExample.untouched("OpenAI's own", CALLED),
     )
 
 
@@ -116,7 +113,6 @@ class ItemDoneMissing(NativeFix):
             [*begin(), added(2, THOUGHT), NEXT, done(4, THOUGHT)],
             [*begin(), added(2, THOUGHT), done(3, THOUGHT), NEXT],
         ),
-        ResponsesExample.untouched("OpenAI's own", WHOLE),
         ResponsesExample.untouched("a stream that breaks off", WHOLE[:7]),
     )
 
@@ -150,7 +146,6 @@ class ItemFieldsMissing(NativeFix):
                 *WHOLE[3:],
             ],
         ),
-        ResponsesExample.untouched("OpenAI's own", WHOLE),
     )
 
 
@@ -169,5 +164,4 @@ class ItemTextBare(NativeFix):
             put(WHOLE, 7, done(7, {**message("Hi"), "content": "Hi"})),
             WHOLE,
         ),
-        ResponsesExample.untouched("OpenAI's own", WHOLE),
     )

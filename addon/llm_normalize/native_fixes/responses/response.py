@@ -32,7 +32,6 @@ class ResponseStartMissing(NativeFix):
     examples = (
         ResponsesExample("only the end", [END], [*begin(), END]),
         ResponsesExample("one of two", [begin()[0], *WHOLE[2:]], WHOLE),
-        ResponsesExample.untouched("OpenAI's own", WHOLE),
     )
 
 
@@ -84,7 +83,6 @@ class ResponseFieldsMissing(NativeFix):
             put(WHOLE, -1, last({**WHOLE[-1]["response"], "status": "in_progress"})),
             WHOLE,
         ),
-        ResponsesExample.untouched("OpenAI's own", WHOLE),
     )
 
 
@@ -103,10 +101,7 @@ class ResponseIdChanging(NativeFix):
         "https://github.com/BerriAI/litellm/issues/30071",
         "https://github.com/vercel/ai/pull/18548",
     )
-    examples = (
-        ResponsesExample("at the end", put(WHOLE, -1, OTHER), WHOLE),
-        ResponsesExample.untouched("OpenAI's own", WHOLE),
-    )
+    examples = (ResponsesExample("at the end", put(WHOLE, -1, OTHER), WHOLE),)
 
 
 CHAT = {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}
@@ -142,7 +137,6 @@ class ResponseUsageMissing(NativeFix):
         ResponsesExample("chat's names", put(WHOLE, -1, ended(CHAT)), WHOLE),
         ResponsesExample("null", put(WHOLE, -1, ended(NULLS)), WHOLE),
         ResponsesExample("without details", put(WHOLE, -1, ended(NO_DETAILS)), WHOLE),
-        ResponsesExample.untouched("OpenAI's own", WHOLE),
     )
 
 

@@ -35,7 +35,6 @@ class PartAddedMissing(NativeFix):
     examples = (
         ResponsesExample("a text", [*WHOLE[:3], *WHOLE[4:]], WHOLE),
         ResponsesExample("late", [*WHOLE[:3], TEXT, ADDED, *WHOLE[5:]], WHOLE),
-        ResponsesExample.untouched("OpenAI's own", WHOLE),
     )
 
 
@@ -52,10 +51,7 @@ class PartDoneMissing(NativeFix):
         "https://github.com/Oaklight/llm-rosetta/issues/408",
         "https://github.com/vllm-project/vllm/pull/35184",
     )
-    examples = (
-        ResponsesExample("a text", [*WHOLE[:6], *WHOLE[7:]], WHOLE),
-        ResponsesExample.untouched("OpenAI's own", WHOLE),
-    )
+    examples = (ResponsesExample("a text", [*WHOLE[:6], *WHOLE[7:]], WHOLE),)
 
 
 # A part by another name.
@@ -73,7 +69,6 @@ class PartTypeWrong(NativeFix):
             put(WHOLE, 3, in_part("content_part.added", 3, part=part(type="text"))),
             WHOLE,
         ),
-        ResponsesExample.untouched("OpenAI's own", WHOLE),
     )
 
 
@@ -101,7 +96,6 @@ class PartFieldsMissing(NativeFix):
             put(WHOLE, 4, without(WHOLE[4], "logprobs")),
             put(WHOLE, 4, {**without(WHOLE[4], "logprobs"), "logprobs": []}),
         ),
-        ResponsesExample.untouched("OpenAI's own", WHOLE),
     )
 
 
@@ -122,7 +116,6 @@ class TextDeltaMissing(NativeFix):
     examples = (
         ResponsesExample("arguments", [*CALLED[:3], *CALLED[4:]], CALLED),
         ResponsesExample("a text", [*WHOLE[:4], *WHOLE[5:]], WHOLE),
-        ResponsesExample.untouched("OpenAI's own", CALLED),
     )
 
 
@@ -146,7 +139,6 @@ class TextDoneMissing(NativeFix):
         ResponsesExample(
             "arguments", [*CALLED[:4], *CALLED[5:]], put(CALLED, 4, NAMED)
         ),
-        ResponsesExample.untouched("OpenAI's own", WHOLE),
     )
 
 
@@ -171,5 +163,4 @@ class TextDoneEmpty(NativeFix):
         ResponsesExample(
             "a message", put(WHOLE, 7, done(7, message("Hi", content=[]))), WHOLE
         ),
-        ResponsesExample.untouched("OpenAI's own", WHOLE),
     )
