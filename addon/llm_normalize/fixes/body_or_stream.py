@@ -48,7 +48,6 @@ class BodyInStream(Fix):
             "a chunk by name",
             [{**completion(HI, usage=None), "object": "chat.completion.chunk"}],
         ),
-        Example.untouched("a stream", [ROLE, WORD, STOP]),
         Example.untouched("later", [ROLE, BODY]),
     )
 

@@ -242,5 +242,4 @@ class ChoiceAfterFinish(Fix):
             [TEXT, STOP, chunk({"role": "assistant", "content": ""}, index=1)],
             asked=Asked(stream=True, n=2, usage=True),
         ),
-        Example.untouched("before", [ROLE, TEXT, STOP]),
     )

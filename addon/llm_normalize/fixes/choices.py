@@ -17,7 +17,6 @@ from ..repair.fix import (
     BODY,
     HI,
     ROLE,
-    STOP,
     TEXT,
     USAGE,
     USAGE_ASKED,
@@ -267,7 +266,6 @@ class ChoicesEmpty(HoldingFix):
             [{**ROLE, **_NOTE, "first": 1}],
         ),
         Example("nothing", [TEXT, chunk(None)], [TEXT]),
-        Example.untouched("usage", [TEXT, STOP, USAGE_CHUNK], asked=USAGE_ASKED),
         Example.untouched("moderation", [TEXT, chunk(None, moderation={})]),
     )
 

@@ -5,10 +5,8 @@ from ..chat.chunks.chunk_content import stands_for_text
 from ..chat.chunks.chunk_split import part_text
 from ..chat.state.stream_state import Asked
 from ..repair.fix import (
-    DONE,
     HI,
     ROLE,
-    STOP,
     WORD,
     DeltaFix,
     Example,
@@ -229,7 +227,6 @@ class ContentNull(DeltaFix):
         ),
         Example.untouched("tool call", [_NULL, calling(head())], asked=_TOOLS),
         Example.untouched("refusal", [chunk({"content": None, "refusal": ""})]),
-        Example.untouched("string", [ROLE, WORD]),
     )
 
     def delta(self, index: int, choice: Chunk, delta: Chunk) -> bool:
@@ -275,7 +272,6 @@ class ContentMissing(DeltaFix):
     spares_openai = True
     examples = (
         Example.of_event("role alone", chunk({"role": "assistant"}), ROLE),
-        Example.untouched("empty text", [ROLE, STOP, DONE]),
         Example.untouched(
             "reasoning", [chunk({"role": "assistant", "reasoning_content": "Hm"})]
         ),

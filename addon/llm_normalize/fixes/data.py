@@ -10,7 +10,6 @@ from ..repair.fix import (
     DONE,
     STOP,
     TEXT,
-    USAGE_CHUNK,
     WORD,
     Example,
     Fix,
@@ -47,7 +46,6 @@ class DataDoubled(Fix):
         Example.of_event(
             "name on the line", b"data: event: message" + wire([WORD]), WORD
         ),
-        Example.untouched("once", [WORD, DONE]),
         Example.untouched("text", [b"data: data: hello\n\n"]),
     )
 
@@ -135,7 +133,6 @@ class DataNameMissing(Fix):
         Example("several lines", [_SPACED], [TEXT]),
         Example("without an end", [dumps(TEXT) + dumps(STOP)], [TEXT, STOP]),
         Example("done", [TEXT, STOP, b"[DONE]\n\n"], [TEXT, STOP, wire([DONE, b"\n"])]),
-        Example.untouched("data", [TEXT, STOP, DONE]),
         Example.untouched("not a chunk", [b'{"status": "ok"}\n']),
         Example.untouched("half a value", [dumps(TEXT)[:40]]),
     )
@@ -172,7 +169,6 @@ class DataLinesSeveral(Fix):
     )
     examples = (
         Example.of_event("two lines", _SPLIT, TEXT),
-        Example.untouched("one line", [TEXT, DONE]),
         Example.untouched("no JSON", [b"data: a\ndata: b\n\n"]),
     )
 
@@ -223,7 +219,6 @@ class DataSpaceMissing(Fix):
         Example.of_event("no space", _TIGHT, TEXT),
         Example("done", [b"data:[DONE]\n\n"], [DONE]),
         Example("blank after done", [b"data: [DONE] \n\n"], [DONE]),
-        Example.untouched("one space", [TEXT]),
         Example.untouched("not a chunk", [b"data:hello\n\n"]),
     )
 
@@ -250,7 +245,6 @@ class DataComment(Fix):
     also_covered_by = ("data-unreadable",)
     examples = (
         Example("comment", [TEXT, b"data: : WAIT\n\n"], [TEXT, b"\n"]),
-        Example.untouched("chunk", [TEXT, STOP, DONE]),
         Example.untouched("text", [b"data: x: y\n\n"]),
     )
 
@@ -333,7 +327,6 @@ class DataUnreadable(Fix):
         Example.of_event("words behind a chunk", wire([TEXT])[:-2] + b"bye\n\n", TEXT),
         Example("a number", [TEXT, b"data: 5\n\n"], [TEXT, b"\n"]),
         Example("another protocol", [_PROGRESS, TEXT], [b"\n", TEXT]),
-        Example.untouched("chunks", [TEXT, USAGE_CHUNK, DONE]),
         Example.untouched("an error", [TEXT, {"error": {"message": "Busy"}}]),
         Example.untouched("a ping", [b"event: ping\n\n", TEXT]),
         Example.untouched("broken off", [TEXT, _HALF[:-2]]),

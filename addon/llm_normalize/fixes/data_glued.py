@@ -41,7 +41,6 @@ class DataGlued(Fix):
     examples = (
         Example("two", [_glued(wire([TEXT]), wire([STOP])), DONE], [TEXT, STOP, DONE]),
         Example("done", [TEXT, _glued(wire([STOP]), DONE)], [TEXT, STOP, DONE]),
-        Example.untouched("one each", [TEXT, STOP, DONE]),
         Example(
             "half a value",
             [TEXT, _glued(wire([TEXT])[:40], wire([STOP]), DONE)],

@@ -20,10 +20,8 @@ from ..chat.errors.chunk_errors import take_errors
 from ..chat.state.stream_state import MAX_TRACKED, Asked, Seen
 from ..repair.fix import (
     BODY,
-    DONE,
     HI,
     ROLE,
-    STOP,
     TEXT,
     USAGE_ASKED,
     WORD,
@@ -348,7 +346,6 @@ class EventEmpty(Fix):
     examples = (
         Example("empty", [TEXT, chunk({})], [TEXT]),
         Example.untouched("first of its choice", [chunk({})]),
-        Example.untouched("finish reason", [TEXT, STOP, DONE]),
         Example.untouched("text", [TEXT, chunk({"content": ""})]),
         Example.untouched("something unknown", [TEXT, chunk({}, timings=[1])]),
     )

@@ -18,7 +18,6 @@ from ..repair.fix import (
     STOP,
     TEXT,
     TOOL_CALLS,
-    WORD,
     Example,
     Fix,
     calling,
@@ -56,7 +55,6 @@ class FinishStopWithCalls(Fix):
         Example.untouched(
             "forced", [_OPEN, STOP, DONE], asked=Asked(stream=True, forced_tool=True)
         ),
-        Example.untouched("text", [WORD, STOP, DONE]),
     )
 
     def edit(self, chunk: Chunk) -> bool:
@@ -95,9 +93,6 @@ class FinishWithoutCall(Fix):
         Example("stream", [TEXT, TOOL_CALLS, DONE], [TEXT, STOP, DONE]),
         Example.of_body(
             "body", completion(HI, finish="tool_calls"), completion(HI, finish="stop")
-        ),
-        Example.untouched(
-            "call", [TEXT, calling(head()), calling(rest()), TOOL_CALLS, DONE]
         ),
         Example.untouched("length", [TEXT, LENGTH, DONE]),
     )

@@ -174,7 +174,6 @@ class FinishMissing(Fix):
         Example("text", [TEXT, DONE], [TEXT, STOP, DONE]),
         Example("tool call", [_CALLED, DONE], [_CALLED, TOOL_CALLS, DONE]),
         Example.of_body("body", completion(HI, finish=None), BODY),
-        Example.untouched("there", [TEXT, STOP, DONE]),
         Example.untouched("broken off", [TEXT]),
         Example.untouched(
             "error", [TEXT, b'data: {"error":{"message":"Overloaded"}}\n\n', DONE]

@@ -67,7 +67,6 @@ class FinishEmpty(ChoiceFix):
         Example.of_event("empty", chunk(HI, finish=""), TEXT),
         Example.of_event("word", chunk({}, finish="null"), chunk({})),
         Example.of_event("number", chunk({}, finish=0), chunk({})),
-        Example.untouched("null", [TEXT]),
         Example.untouched("reason", [TEXT, STOP]),
     )
 
@@ -111,7 +110,6 @@ class FinishError(Fix):
         Example.of_body(
             "body", completion(HI, finish="error"), completion(HI, finish="length")
         ),
-        Example.untouched("stop", [TEXT, STOP]),
         Example.untouched("synonym", [TEXT, chunk({}, finish="eos")]),
     )
 

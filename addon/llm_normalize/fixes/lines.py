@@ -114,7 +114,6 @@ class FieldNotData(Fix):
     examples = (
         Example.of_event("fields", _FIELDS + wire([TEXT]), TEXT),
         Example("nothing else", [b"event: ping\n\n"], [b"\n"]),
-        Example.untouched("only data", [TEXT, DONE]),
         Example.untouched("not a chunk", [b"event: a\ndata: hello\n\n"]),
     )
 
@@ -152,7 +151,6 @@ class CommentSent(Fix):
     examples = (
         Example("alone", [b": ping\n\n", TEXT], [b"\n", TEXT]),
         Example.of_event("beside data", b": x\n" + wire([TEXT]), TEXT),
-        Example.untouched("none", [TEXT, DONE]),
         Example.untouched("bare newline", [TEXT, b"\n", DONE]),
     )
 
@@ -185,7 +183,6 @@ class BlankLineMissing(Fix):
     examples = (
         Example("no line end", [WORD, b"data: [DONE]"], [WORD, DONE]),
         Example("no blank line", [WORD, b"data: [DONE]\n"], [WORD, DONE]),
-        Example.untouched("closed", [WORD, DONE]),
         Example.untouched("half an event", [wire([WORD])[:40]]),
         Example.untouched("open comment", [WORD, b": bye"]),
     )

@@ -23,7 +23,6 @@ class RoleWrong(PartFix):
     examples = (
         Example.of_delta("stream", _WRONG, HI),
         Example.of_message("body", _WRONG, HI),
-        Example.untouched("right", [TEXT]),
         Example.untouched("none", [WORD]),
     )
 

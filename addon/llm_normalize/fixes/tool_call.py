@@ -151,7 +151,6 @@ class ToolCallInParts(Fix):
             [calling(head()), calling(rest())],
         ),
         Example.untouched("two calls", [calling(head(0), head(1))]),
-        Example.untouched("one each", [calling(head()), calling(rest())]),
     )
 
     def edit(self, chunk: Chunk) -> list[Chunk] | None:

@@ -206,9 +206,6 @@ class ToolCallArgumentsMissing(Fix):
             completion(_NONE, finish="length"),
             completion({**_NONE, "tool_calls": [head(0, "")]}, finish="length"),
         ),
-        Example.untouched(
-            "there", [calling(head()), calling(rest()), TOOL_CALLS, DONE]
-        ),
         Example.untouched("broken off", [calling(head())]),
         Example.untouched("cut short", [calling(head()), LENGTH, DONE]),
     )

@@ -105,7 +105,6 @@ class ToolCallIdMissing(DeltaFix):
     examples = (
         Example.of_fragment("null", head(id=None), _NAMED, asked=_ZERO),
         Example.of_call("body", head(id=""), _NAMED, asked=_ZERO),
-        Example.untouched("there", [calling(head())]),
         Example.untouched("later", [calling(head()), calling({"index": 0})]),
     )
 

@@ -154,9 +154,6 @@ class UsageEveryChunk(Fix):
             [{**TEXT, "usage": _ZEROS}, _FINISH, DONE],
             [TEXT, _FINISH, DONE],
         ),
-        Example.untouched(
-            "last chunk", [TEXT, STOP, USAGE_CHUNK, DONE], asked=USAGE_ASKED
-        ),
         Example.untouched("with the finish", [TEXT, _FINISH, DONE]),
     )
 
@@ -183,9 +180,6 @@ class UsageWithChoices(Fix):
             [TEXT, _FINISH, DONE],
             [TEXT, {**STOP, "usage": None}, USAGE_CHUNK, DONE],
             asked=USAGE_ASKED,
-        ),
-        Example.untouched(
-            "in its own chunk", [TEXT, STOP, USAGE_CHUNK], asked=USAGE_ASKED
         ),
         Example.untouched("not asked for", [TEXT, _FINISH, DONE]),
     )
@@ -214,7 +208,6 @@ class UsageUnasked(Fix):
         Example.untouched(
             "asked for", [TEXT, STOP, USAGE_CHUNK, DONE], asked=USAGE_ASKED
         ),
-        Example.untouched("none", [TEXT, STOP, DONE]),
     )
 
 
