@@ -1,16 +1,17 @@
 """Tool calls: their form, and how they are divided into fragments."""
 
+from collections.abc import Container
+
 from ..chat.chunks.chunk import (
     Chunk,
     calls,
     change_all,
     deltas,
-    envelope_of,
     function,
     index_of,
     name_of,
 )
-from ..chat.chunks.chunk_split import bare_of, fragments_of, part_calls
+from ..chat.chunks.chunk_split import fragments_of, part_calls
 from ..repair.fix import (
     DeltaFix,
     Example,
@@ -269,36 +270,22 @@ class ToolCallWhole(Fix):
 
     def edit(self, chunk: Chunk) -> list[Chunk] | None:
         """Split the chunk, one fragment each, where a fragment is a whole call."""
-        parts = [chunk]
+        is_changed = False
         for index, choice, delta in deltas(chunk):
-            if not isinstance(delta.get("tool_calls"), list):
+            if choice.get("finish_reason") or delta.get("tool_calls") != calls(delta):
                 continue
-            known = set(self.seen.choice(index).calls)
-            fragments = _split(calls(delta), known)
-            if choice.get("finish_reason") is None and fragments:
-                delta["tool_calls"] = fragments[:1]
-                parts += [_alone(chunk, choice, each) for each in fragments[1:]]
-        return parts if len(parts) > 1 else None
+            known = self.seen.choice(index).calls
+            found = [each for call in calls(delta) for each in _parted(call, known)]
+            is_changed |= len(found) > len(calls(delta))
+            delta["tool_calls"] = found
+        return part_calls(chunk) if is_changed else None
 
 
-def _is_complete(call: Chunk) -> bool:
+def _parted(call: Chunk, known: Container[int]) -> list[Chunk]:
+    """*call* in its two fragments, if it is whole, and no call that is *known*."""
     # Without an index, what follows could belong to a neighbour.
-    inner = function(call)
-    arguments = inner.get("arguments")
-    is_said = isinstance(arguments, str) and arguments != ""
-    return is_said and bool(inner.get("name")) and isinstance(call.get("index"), int)
-
-
-def _split(found: list[Chunk], known: set[int]) -> list[Chunk]:
-    """The fragments of whole calls; none without a whole call."""
-    complete = [_is_complete(call) and index_of(call) not in known for call in found]
-    fragments: list[Chunk] = []
-    for call, is_complete in zip(found, complete, strict=True):
-        fragments += fragments_of(call, index_of(call)) if is_complete else [call]
-    return fragments if any(complete) else []
-
-
-def _alone(chunk: Chunk, choice: Chunk, fragment: Chunk) -> Chunk:
-    """Return a chunk like *chunk* that brings nothing but *fragment*."""
-    alone = {**bare_of(choice), "delta": {"tool_calls": [fragment]}}
-    return {**envelope_of(chunk), "choices": [alone]}
+    at, inner = call.get("index"), function(call)
+    is_said = isinstance(inner.get("arguments"), str) and inner["arguments"]
+    if not (isinstance(at, int) and is_said and inner.get("name")) or at in known:
+        return [call]
+    return fragments_of(call, at)
