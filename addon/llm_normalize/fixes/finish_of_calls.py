@@ -3,7 +3,6 @@
 from ..chat.chunks.chunk import (
     Chunk,
     calls,
-    change_all,
     choices,
     functions,
     index_of,
@@ -61,16 +60,15 @@ class FinishStopWithCalls(Fix):
         """Repair the finish reasons of choices that sent tool calls."""
         seen = self.seen
         found = [each for each in choices(chunk) if seen.choice(index_of(each)).called]
-        return change_all(self._repair, found)
+        return self._repair(found)
 
     def body(self, body: Chunk) -> bool:
         """Repair the finish reasons beside messages with tool calls."""
-        found = [choice for choice, message in messages(body) if calls(message)]
-        return change_all(self._repair, found)
+        return self._repair([choice for choice, part in messages(body) if calls(part)])
 
-    def _repair(self, choice: Chunk) -> bool:
+    def _repair(self, found: list[Chunk]) -> bool:
         is_due = not self.asked.forced_tool
-        return is_due and _reword(choice, ("stop", "function_call"), "tool_calls")
+        return is_due and _reword(found, ("stop", "function_call"), "tool_calls")
 
 
 # `finish_reason: "tool_calls"` although no tool was called.
@@ -99,19 +97,16 @@ class FinishWithoutCall(Fix):
 
     def body(self, body: Chunk) -> bool:
         """Repair the reasons beside messages without a call."""
-        return change_all(
-            lambda choice: _reword(choice, ("tool_calls", "function_call"), "stop"),
-            [choice for choice, message in messages(body) if not _calls(message)],
-        )
-
-
-def _calls(message: Chunk) -> bool:
-    return bool(message.get("tool_calls") or message.get("function_call"))
+        found = [
+            choice
+            for choice, message in messages(body)
+            if not (message.get("tool_calls") or message.get("function_call"))
+        ]
+        return _reword(found, ("tool_calls", "function_call"), "stop")
 
 
 _HEAD, _CUT = calling(head()), calling(rest(0, '{"a":"b'))
 _BODY = {"role": "assistant", "content": None, "tool_calls": [head(0, '{"a":')]}
-_WHOLE = ("tool_calls", "function_call", "stop")
 
 
 # Another finish reason than `length` after a tool call that was cut.
@@ -141,14 +136,12 @@ class FinishCallCut(Fix):
 
     def body(self, body: Chunk) -> bool:
         """Repair the reasons beside messages with such a call."""
-        return change_all(
-            lambda choice: _reword(choice, _WHOLE, "length"),
-            [
-                choice
-                for choice, message in messages(body)
-                if any(map(_is_cut, functions(message)))
-            ],
-        )
+        found = [
+            choice
+            for choice, message in messages(body)
+            if any(map(_is_cut, functions(message)))
+        ]
+        return _reword(found, ("tool_calls", "function_call", "stop"), "length")
 
 
 def _is_cut(called: Chunk) -> bool:
@@ -156,9 +149,9 @@ def _is_cut(called: Chunk) -> bool:
     return isinstance(arguments, str) and is_cut(arguments)
 
 
-def _reword(choice: Chunk, given: tuple[str, ...], reason: str) -> bool:
-    """Finish a choice for a *reason* if it has one of those *given*; tell whether it had."""
-    if choice.get("finish_reason") not in given:
-        return False
-    choice["finish_reason"] = reason
-    return True
+def _reword(found: list[Chunk], given: tuple[str, ...], reason: str) -> bool:
+    """Finish for a *reason* the choices that have one of those *given*; tell whether any."""
+    due = [choice for choice in found if choice.get("finish_reason") in given]
+    for choice in due:
+        choice["finish_reason"] = reason
+    return bool(due)
