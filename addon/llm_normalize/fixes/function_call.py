@@ -1,11 +1,10 @@
 """The legacy `function_call`."""
 
-from collections.abc import Callable
-
 from ..chat.chunks.chunk import (
     Chunk,
     calls,
     deltas,
+    drop_keys,
     function,
     in_messages,
     index_of,
@@ -58,7 +57,6 @@ class FunctionCallDoubled(DeltaFix):
         "https://github.com/abetlen/llama-cpp-python/blob/main/llama_cpp/llama_chat_format.py",
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
-    also_covered_by = ("tool-call-whole",)
     examples = (
         Example.of_event(
             "delta", chunk({**_DELTA, "function_call": _CALL}), calling(_TOOL_CALL)
@@ -86,33 +84,23 @@ class FunctionCallDoubled(DeltaFix):
 
     def body(self, body: Chunk) -> bool:
         """Remove it from the messages."""
-        return in_messages(body, _holds_both_in_body)
+        return in_messages(body, _holds_both)
 
 
-def _holds_both(
-    part: Chunk, normalized: Callable[[Json], Json] = lambda given: given
-) -> bool:
+def _holds_both(part: Chunk) -> bool:
+    """Remove the legacy call if another says the same; arguments may be repeated there."""
     legacy = part.get("function_call")
     if not isinstance(legacy, dict):
         return False
-    for call in map(function, calls(part)):
-        keys = [key for key in ("name", "arguments") if legacy.get(key)]
-        fields = {**call, "arguments": normalized(call.get("arguments"))}
-        given = {**legacy, "arguments": normalized(legacy.get("arguments"))}
-        if all(given[key] == fields.get(key) for key in keys):
-            del part["function_call"]
-            return True
-    return False
+    found = [each for each in map(function, calls(part)) if _says(each, legacy)]
+    return bool(found) and drop_keys(part, ["function_call"])
 
 
-def _holds_both_in_body(message: Chunk) -> bool:
-    """The same, where arguments may be repeated, or missing."""
-
-    def normalized(arguments: Json) -> Json:
-        given = arguments or "{}"
-        return without_repeats(given) if isinstance(given, str) else given
-
-    return _holds_both(message, normalized)
+def _says(call: Chunk, legacy: Chunk) -> bool:
+    is_named = legacy.get("name") in (None, "", call.get("name"))
+    texts = [each.get("arguments") or "{}" for each in (legacy, call)]
+    one, other = (without_repeats(x) if isinstance(x, str) else x for x in texts)
+    return is_named and (not legacy.get("arguments") or one == other)
 
 
 _ASKED = Asked(stream=True, tools=True, id="0")
