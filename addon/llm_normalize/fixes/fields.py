@@ -1,14 +1,11 @@
 """Fields that say nothing, or that OpenAI does not define, and events that nothing is left of."""
 
-from collections.abc import Callable
-
 from ..chat.chunks.chunk import (
     REASONING,
     Chunk,
     calls,
     choices,
     drop_keys,
-    function,
     in_deltas,
     in_messages,
     index_of,
@@ -33,7 +30,6 @@ from ..repair.fix import (
     chunk,
     completion,
     head,
-    without,
 )
 from ..repair.look import Finding
 from ..wire.json_text import Json
@@ -43,7 +39,7 @@ _AUDIO = {"id": "", "data": "", "expires_at": 0, "transcript": ""}
 
 
 # A `function_call` or `audio` whose every value is empty, and nulls in an `audio`.
-class FieldHollow(Fix):
+class FieldHollow(PartFix):
     """Leave the key out; of an `audio` that says something, the nulls."""
 
     name = "field-hollow"
@@ -72,41 +68,33 @@ class FieldHollow(Fix):
         Example.untouched("later", [chunk({"function_call": {"arguments": ""}})]),
     )
 
-    def edit(self, chunk: Chunk) -> bool:
-        """Drop the keys from the deltas."""
-        return in_deltas(chunk, _drop)
+    def part(self, part: Chunk) -> bool:
+        """Drop the keys."""
+        identities = {"function_call": "name", "audio": "id"}
+        found = {
+            key: part[key] for key in identities if isinstance(part.get(key), dict)
+        }
+        hollow = [
+            key
+            for key, value in found.items()
+            if identities[key] in value and not any(value.values())
+        ]
+        audio = found.get("audio", {})
+        nulls = drop_keys(audio, [key for key, value in audio.items() if value is None])
+        return drop_keys(part, hollow) or nulls
 
     def body(self, body: Chunk) -> bool:
-        """Drop the keys from the messages."""
-        dropped = in_messages(body, lambda part: _drop_calls(part, _says_nothing))
-        return in_messages(body, _drop) or dropped
+        """Drop the keys from the messages, and calls that say nothing."""
+        return in_messages(body, _drop_calls) | super().body(body)
 
 
-def _drop(part: Chunk) -> bool:
-    identities = {"function_call": "name", "audio": "id"}
-    objects = {key: part[key] for key in identities if isinstance(part.get(key), dict)}
-    hollow = [
-        key
-        for key, value in objects.items()
-        if identities[key] in value and not any(value.values())
-    ]
-    audio = objects.get("audio", {})
-    nulls = drop_keys(audio, [key for key, value in audio.items() if value is None])
-    return drop_keys(part, hollow) or nulls
-
-
-def _drop_calls(part: Chunk, is_spare: Callable[[Chunk], bool]) -> bool:
+def _drop_calls(part: Chunk) -> bool:
     found = calls(part)
-    remaining = [call for call in found if not is_spare(call)]
+    remaining = [call for call in found if not is_hollow(call)]
     if len(remaining) == len(found):
         return False
     put_calls(part, remaining)
     return True
-
-
-def _says_nothing(call: Chunk) -> bool:
-    fields = {**call, **function(call)}
-    return not any(without(fields, "index", "type", "function").values())
 
 
 # `role` is null or empty where OpenAI leaves it out.
@@ -316,7 +304,7 @@ class FieldUnknown(Fix):
         """Drop the keys."""
         if not (self.asked.strict and _drop_unknown(chunk, only_null=False)):
             return False
-        in_deltas(chunk, lambda delta: _drop_calls(delta, is_hollow))
+        in_deltas(chunk, _drop_calls)
         return True
 
     body = edit
