@@ -47,12 +47,12 @@ def begin(**more: Any) -> list[JsonObject]:
     ]
 
 
-def message(text: str = "", *, index: int = 0, **more: Any) -> JsonObject:
+def message(text: str = "", **more: Any) -> JsonObject:
     """Return a message; one that has begun without *text*."""
     content = [part(text)] if text else []
     status = "completed" if text else "in_progress"
     return {
-        "id": f"msg_{index}",
+        "id": "msg_0",
         "type": "message",
         "status": status,
         "role": "assistant",
@@ -90,9 +90,9 @@ def added(number: int, item: JsonObject, index: int = 0) -> JsonObject:
     return event("output_item.added", number, output_index=index, item=item)
 
 
-def done(number: int, item: JsonObject, index: int = 0) -> JsonObject:
+def done(number: int, item: JsonObject) -> JsonObject:
     """Return the event of an item's end."""
-    return event("output_item.done", number, output_index=index, item=item)
+    return event("output_item.done", number, output_index=0, item=item)
 
 
 def in_part(kind: str, number: int, **more: Any) -> JsonObject:
@@ -105,28 +105,6 @@ def of_call(what: str, number: int, **more: Any) -> JsonObject:
     """Return an event of the call's arguments."""
     place = {"item_id": "fc_0", "output_index": 0}
     return event(f"function_call_arguments.{what}", number, **{**place, **more})
-
-
-def text(number: int = 2) -> list[JsonObject]:
-    """Return the events of a message that says `Hi`."""
-    return [
-        added(number, message()),
-        in_part("content_part.added", number + 1, part=part()),
-        in_part("output_text.delta", number + 2, delta="Hi", logprobs=[]),
-        in_part("output_text.done", number + 3, text="Hi", logprobs=[]),
-        in_part("content_part.done", number + 4, part=part("Hi")),
-        done(number + 5, message("Hi")),
-    ]
-
-
-def calling(number: int = 2) -> list[JsonObject]:
-    """Return the events of a call without arguments."""
-    return [
-        added(number, call()),
-        of_call("delta", number + 1, delta="{}"),
-        of_call("done", number + 2, arguments="{}"),
-        done(number + 3, call("{}")),
-    ]
 
 
 def end(number: int, *output: JsonObject, **more: Any) -> JsonObject:
@@ -151,7 +129,23 @@ def changed(events: list[JsonObject], at: int, **more: Any) -> list[JsonObject]:
     return put(events, at, {**events[at], **more})
 
 
-WHOLE: list[JsonObject] = [*begin(), *text(), end(8, message("Hi"))]
+WHOLE: list[JsonObject] = [
+    *begin(),
+    added(2, message()),
+    in_part("content_part.added", 3, part=part()),
+    in_part("output_text.delta", 4, delta="Hi", logprobs=[]),
+    in_part("output_text.done", 5, text="Hi", logprobs=[]),
+    in_part("content_part.done", 6, part=part("Hi")),
+    done(7, message("Hi")),
+    end(8, message("Hi")),
+]
 """A response that says `Hi`."""
-CALLED: list[JsonObject] = [*begin(), *calling(), end(6, call("{}"))]
+CALLED: list[JsonObject] = [
+    *begin(),
+    added(2, call()),
+    of_call("delta", 3, delta="{}"),
+    of_call("done", 4, arguments="{}"),
+    done(5, call("{}")),
+    end(6, call("{}")),
+]
 """A response that calls `f`."""

@@ -14,12 +14,8 @@ from ..message_events import (
 from ..native_fix import MessagesExample, NativeFix
 
 _HI = [block("text"), delta("text_delta", "Hi"), stop()]
-_NONE = {
-    "input_tokens": 1,
-    "output_tokens": 0,
-    "cache_creation_input_tokens": 0,
-    "cache_read_input_tokens": 0,
-}
+_NO_CACHE = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+_NONE = {"input_tokens": 1, "output_tokens": 0, **_NO_CACHE}
 _BEGUN = start(id=MADE_ID, usage=_NONE)
 
 
@@ -117,13 +113,7 @@ class MessageIdForeign(NativeFix):
 
 
 _CHAT_FIGURES = {"prompt_tokens": 5, "completion_tokens": 2}
-_BOTH = {
-    **_CHAT_FIGURES,
-    "input_tokens": 5,
-    "output_tokens": 2,
-    "cache_creation_input_tokens": 0,
-    "cache_read_input_tokens": 0,
-}
+_BOTH = {**_CHAT_FIGURES, "input_tokens": 5, "output_tokens": 2, **_NO_CACHE}
 
 
 # A message without its figures.
@@ -203,12 +193,6 @@ class StopReasonForeign(NativeFix):
     )
 
 
-_COUNTED = {
-    "input_tokens": 5,
-    "output_tokens": 1,
-    "cache_creation_input_tokens": 0,
-    "cache_read_input_tokens": 0,
-}
 _CALLED = [block("tool_use"), delta("input_json_delta", "{}"), stop()]
 
 
@@ -225,7 +209,7 @@ class MessageDeltaMissing(NativeFix):
         MessagesExample.begun(
             "of a call",
             [*_CALLED, STOP],
-            [*_CALLED, end("tool_use", usage=_COUNTED), STOP],
+            [*_CALLED, end("tool_use", usage={**FIGURES, **_NO_CACHE}), STOP],
         ),
         MessagesExample.untouched("broken off", [start(), *_CALLED], ended=False),
     )
@@ -265,12 +249,13 @@ class MessageStopRepeated(NativeFix):
 
 _CHAT_ERROR = {"message": "no heron", "type": "rate_limit_exceeded", "code": None}
 _FLAT = {"type": "error", "message": "no heron"}
-_OWN = {"type": "error", "error": {"type": "api_error", "message": "no heron"}}
-_UPSTREAM = {
-    "type": "error",
-    "error": {"type": "upstream_error", "message": "no heron"},
-}
-_BUSY = {"type": "error", "error": {"type": "rate_limit_error", "message": "no heron"}}
+
+
+def _error(kind: str) -> dict[str, object]:
+    return {"type": "error", "error": {"type": kind, "message": "no heron"}}
+
+
+_OWN = _error("api_error")
 
 
 # An error in another form than Anthropic's.
@@ -291,9 +276,11 @@ class MessageErrorForeign(NativeFix):
     )
     examples = (
         MessagesExample.begun(
-            "of chat", [{"type": "error", "error": _CHAT_ERROR}], [_BUSY]
+            "of chat",
+            [{"type": "error", "error": _CHAT_ERROR}],
+            [_error("rate_limit_error")],
         ),
         MessagesExample("flat", [_FLAT], [_OWN]),
-        MessagesExample("of another type", [_UPSTREAM], [_OWN]),
+        MessagesExample("of another type", [_error("upstream_error")], [_OWN]),
         MessagesExample.untouched("Anthropic's own", [start(), _OWN]),
     )

@@ -11,7 +11,6 @@ from ..response_events import (
     done,
     message,
     put,
-    text,
     without,
 )
 
@@ -38,8 +37,7 @@ class ItemIdChanging(NativeFix):
     )
 
 
-LATER = text()[1:]
-BEGUN = {**message()}
+LATER = WHOLE[3:8]
 
 
 # Events of an item that has not begun.
@@ -59,7 +57,7 @@ class ItemAddedMissing(NativeFix):
     )
     examples = (
         ResponsesExample(
-            "a text", [*begin(), *LATER], [*begin(), added(2, BEGUN), *LATER]
+            "a text", [*begin(), *LATER], [*begin(), added(2, message()), *LATER]
         ),
         ResponsesExample(
             "only its end",
