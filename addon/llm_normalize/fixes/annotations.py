@@ -35,9 +35,6 @@ class AnnotationForeign(Fix):
             {**HI, "annotations": [_VALID]},
         ),
         Example.untouched(
-            "whole", [completion({**HI, "annotations": [_VALID]})], kind="body"
-        ),
-        Example.untouched(
             "more beside it",
             [completion({**HI, "annotations": [{**_VALID, "snippet": "Tea"}]})],
             kind="body",

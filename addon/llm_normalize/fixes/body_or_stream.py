@@ -93,7 +93,6 @@ class StreamInBody(Fix):
         Example.of_body("stream", wire(_STREAM), _BODY),
         Example.of_body("body and done", wire([_BODY, DONE]), _BODY),
         Example.of_error("error", 503, b"event: error\n" + wire([_ERROR]), _ERROR),
-        Example.untouched("body", [_BODY], asked=UNSTREAMED, kind="body"),
         Example.untouched(
             "broken off", [wire(_STREAM[:1])], asked=UNSTREAMED, kind="body"
         ),
