@@ -379,7 +379,6 @@ class Normalize(CommandHooks):
         exchange.expect()
         if self.options.repairs:
             exchange.flow.request.headers["accept-encoding"] = "identity"
-            self._exchanges.note_head(exchange)
 
 
 def _size_of(flow: http.HTTPFlow) -> int:

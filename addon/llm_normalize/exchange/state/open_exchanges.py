@@ -4,17 +4,17 @@ from collections.abc import Callable, Iterator
 
 from mitmproxy import http
 
+from ...mitm.reverse_proxy import sent_host
 from ...routing.hosts import Hosts
 from ...routing.routes import is_reverse
-from ...wire.header import header_in
 from ..message.request_facts import named_host
 from .exchange import HANDED_OVER, Exchange
 
 MAX_OPEN = 100_000
 """Exchanges that are open at a time; more are flows that mitmproxy has never ended."""
 
-type _Head = tuple[str, int, bytes, bytes, tuple[tuple[bytes, bytes], ...]]
-"""Where a request goes, as mitmproxy stores it: see `_place`."""
+type _Place = tuple[str, int, bytes, str]
+"""Where a request goes: host, port and scheme, and what its client calls the host."""
 
 
 class OpenExchanges:
@@ -33,7 +33,7 @@ class OpenExchanges:
     def __init__(self, abandon: Callable[[Exchange], None]) -> None:
         self.hosts = Hosts()
         self._abandon = abandon
-        self._open: dict[http.HTTPFlow, tuple[Exchange, _Head]] = {}
+        self._open: dict[http.HTTPFlow, tuple[Exchange, _Place]] = {}
 
     def __iter__(self) -> Iterator[Exchange]:
         """Yield those that are open; they may be closed meanwhile."""
@@ -58,24 +58,14 @@ class OpenExchanges:
         if found is None:
             return self._add(Exchange.resume(flow))
         exchange, before = found
-        now = _head(flow.request)
+        now = _place(flow.request)
         if now != before:
-            is_elsewhere = _place(now) != _place(before)
-            if is_elsewhere:
-                exchange.settings = None
-            if is_elsewhere and exchange.route is None:
+            exchange.settings = None
+            if exchange.route is None:
                 self._add(exchange)
             else:
                 self._open[flow] = exchange, now
         return exchange
-
-    def note_head(self, exchange: Exchange) -> None:
-        """Take the request's headers as they are now: the addon's own change of them.
-
-        It leads nowhere else.
-        """
-        if exchange.flow in self._open:
-            self._open[exchange.flow] = exchange, _head(exchange.flow.request)
 
     def get(self, flow: http.HTTPFlow) -> Exchange | None:
         """Return the exchange of *flow* if it is open."""
@@ -100,19 +90,13 @@ class OpenExchanges:
         flow = exchange.flow
         exchange.is_on_selected_host = is_on_selected_host(flow, self.hosts)
         if flow.live:  # else it was loaded from a file, and no hook will end it
-            self._open[flow] = exchange, _head(flow.request)
+            self._open[flow] = exchange, _place(flow.request)
         return exchange
 
 
-def _head(request: http.Request) -> _Head:
+def _place(request: http.Request) -> _Place:
     data = request.data
-    return data.host, data.port, data.scheme, data.authority, data.headers.fields
-
-
-def _place(head: _Head) -> tuple[str, int, bytes, bytes, str]:
-    """Return host, port and scheme of a request, and what its client calls the host."""
-    host, port, scheme, authority, fields = head
-    return host, port, scheme, authority, header_in(fields, b"host")
+    return data.host, data.port, data.scheme, sent_host(request)
 
 
 def is_on_selected_host(flow: http.HTTPFlow, hosts: Hosts) -> bool:
