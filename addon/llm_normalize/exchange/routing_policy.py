@@ -87,17 +87,6 @@ class Routing:
         put = guard.logger.addFilter if self._secrets() else guard.logger.removeFilter
         put(guard)
 
-    @property
-    def _is_idle(self) -> bool:
-        """Whether no route, key, gate, web origin or model name is set."""
-        return not (
-            self.routes.routes
-            or self.keys.keys
-            or self.gate
-            or self.origins
-            or self.models.names
-        )
-
     def _secrets(self) -> list[Secret]:
         return [*(each for _, each in self.keys.keys), *filter(None, [self.gate])]
 
@@ -140,9 +129,6 @@ class Routing:
         If this code raises, the request is refused.
         """
         try:
-            if self._is_idle and is_asked(exchange.flow.request):
-                self._keep_scheme(exchange.flow)
-                return False  # most do: what is not called costs nothing
             return self._handle_request(exchange)
         except Exception:
             logger.exception("normalize: a request cannot be let in")
@@ -265,10 +251,8 @@ class Routing:
         flow = exchange.flow
         if flow.response is not None or not exchange.is_selected:
             return
-        is_idle = self._is_idle and is_asked(flow.request)
         try:
-            is_answered = self.translations.put_in_chat(exchange)
-            if not is_answered and (not is_idle or exchange.is_prepared):
+            if not self.translations.put_in_chat(exchange):
                 self._send(exchange)
         except Exception as error:  # noqa: BLE001 - a bug lets no request out half done
             logger.error(  # noqa: TRY400 - its words may be the request's

@@ -139,20 +139,6 @@ class Exchange:
         is_chat = self.sent_as in (CHAT, TRANSLATED)
         return self.client if is_chat else self.client + self.sent_as.encode()
 
-    @property
-    def is_prepared(self) -> bool:
-        """Whether handling the headers of its request left work for the body.
-
-        Also if the options that asked for it have changed since.
-        """
-        return (
-            self.route is not None
-            or self.waits_for_model
-            or self.endpoint is not None
-            or self.translated is not None
-            or self.is_let_in
-        )
-
     def expect(self) -> None:
         """Have a record written, also if no answer comes."""
         self.is_expected = True
