@@ -130,8 +130,6 @@ class Adaptation:
     """A pattern that is in the names of the models it is for, in lower case."""
     needs_value: ClassVar[bool] = False
     """Whether it does nothing until a refusal has named a value."""
-    key: ClassVar[str] = ""
-    """Something without which a request's JSON gives `edit` nothing to do."""
     sent_as: ClassVar[tuple[str, ...]] = (CHAT, TRANSLATED)
     """How the requests are sent that it is for."""
     sources: ClassVar[tuple[str, ...]]
@@ -163,13 +161,13 @@ class HostAdaptations:
     """The adaptations of the requests to one host.
 
     Attributes:
-        keyed: Those that may concern it, in order, each with its key as JSON has it.
+        own: Those that are for it, in order.
         wanted: The names of those that it gets whatever the model.
         learns: Whether what it refuses may be omitted.
         forms: Those that its refusals may ask for.
     """
 
-    keyed: tuple[tuple[bytes, type[Adaptation]], ...] = ()
+    own: tuple[type[Adaptation], ...] = ()
     wanted: frozenset[str] = frozenset()
     learns: bool = False
     forms: tuple[type[Adaptation], ...] = ()
@@ -194,14 +192,14 @@ class HostAdaptations:
             port: Its port.
             wanted: The names of those that are for it, whatever they are for otherwise.
         """
-        found = [
-            (each.key.encode(), each)
+        own = tuple(
+            each
             for each in adaptations
             if each.name in wanted or any(each.is_for(name, port) for name in hosts)
-        ]
+        )
         learns = any(each.name == LEARNED for each in adaptations)
         forms = tuple(adaptations) if learns else ()
-        return cls(tuple(found), frozenset(wanted), learns, forms)
+        return cls(own, frozenset(wanted), learns, forms)
 
 
 @functools.cache

@@ -72,16 +72,14 @@ def adapt(
             brief(str(error)),
         )
         return None
-    # To look for a key is quicker than to read a long prompt.
-    keyed = [each for each in here.keyed if sent_as in each[1].sent_as]
-    fitting = [each for key, each in keyed if text.find(key) >= 0]
+    own = [each for each in here.own if sent_as in each.sent_as]
     knows = here.learns and learned.knows(request.data.host, request.data.port)
-    body = _read(text) if fitting or knows else None
+    body = _read(text) if own or knows else None
     if body is None:
         return None
     edits: list[RequestEdit] = []
     memory = learned.answers.of(client, request.host, request.port)
-    for each in fitting:
+    for each in own:
         if each.name in here.wanted or each.is_for_model(body.get("model")):
             edits += [(each.name, *edit) for edit in each(memory=memory).edit(body)]
     forms = here.forms_for(sent_as) if knows else ()

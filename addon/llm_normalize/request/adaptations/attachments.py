@@ -40,7 +40,6 @@ class AttachmentRefused(Adaptation):
     name = "attachment-refused"
     changes = "an image, a file -> a sentence that says so (translated requests)"
     why = "Text models answer 400, also to each later request of an agent."
-    key = "messages"
     sent_as = (TRANSLATED,)
     sources = (
         "https://github.com/anthropics/claude-code/issues/91112",

@@ -34,7 +34,6 @@ class ReasoningEffortUnknown(Adaptation):
     changes = "`reasoning_effort`, `reasoning.effort`, `output_config.effort` -> the nearest level that is known"
     why = "Clients know levels that a provider does not, or turn off what always thinks: it answers 400."
     needs_value = True
-    key = "messages"
     sent_as = EVERY_FORM
     sources = (
         "https://github.com/ollama/ollama/issues/17252",

@@ -29,7 +29,6 @@ class MaxCompletionTokensUnknown(Adaptation):
         "ai.api.nvidia.com",
         "llm.chutes.ai",
     )
-    key = _NEW
     sources = (
         "https://github.com/editor-code-assistant/eca/issues/231",
         "https://github.com/Gitlawb/openclaude/issues/739",
@@ -65,7 +64,6 @@ class PromptCacheKeyRefused(Adaptation):
     changes = "`prompt_cache_key` -> removed"
     why = "NIM answers 400: `Unsupported parameter(s): prompt_cache_key`."
     hosts = ("integrate.api.nvidia.com", "ai.api.nvidia.com")
-    key = "prompt_cache_key"
     sources = (
         "https://github.com/sipeed/picoclaw/issues/1019",
         "https://github.com/diegosouzapw/OmniRoute/issues/848",
@@ -102,7 +100,6 @@ class StoreRefused(Adaptation):
         "api.deepseek.com",
         "api.z.ai",
     )
-    key = "store"
     sources = (
         "https://github.com/Gitlawb/openclaude/issues/739",
         "https://github.com/Gitlawb/openclaude/issues/740",
@@ -134,7 +131,6 @@ class ReasoningRefused(Adaptation):
         "api.groq.com",
         "api.cerebras.ai",
     )
-    key = "reasoning"
     sources = (
         "https://github.com/NousResearch/hermes-agent/issues/77973",
         "https://github.com/musistudio/llms/pull/64",
@@ -164,7 +160,6 @@ class ToolStreamRefused(Adaptation):
     changes = "`tool_stream` -> removed"
     why = "NIM answers 400: ``Unsupported parameter(s): `tool_stream` ``."
     hosts = ("integrate.api.nvidia.com", "ai.api.nvidia.com")
-    key = "tool_stream"
     sources = ("https://github.com/Gitlawb/openclaude/issues/1950",)
     examples = (
         RequestExample.of_fields("set", {"tool_stream": True}, {}),
@@ -184,7 +179,6 @@ class ToolsEmpty(Adaptation):
     changes = "`tools: []` -> removed"
     why = "Mistral answers 422, `extra_forbidden`."
     hosts = ("api.mistral.ai",)
-    key = "tools"
     sources = ("https://github.com/partITech/php-mistral/issues/76",)
     examples = (
         RequestExample.of_fields("none", {"tools": []}, {}),
@@ -216,7 +210,6 @@ class PenaltyDefaultRefused(Adaptation):
         "integrate.api.nvidia.com",
     )
     models = "grok|gemini|gemma"
-    key = "_penalty"
     sources = (
         "https://github.com/Kilo-Org/kilocode/issues/9652",
         "https://github.com/miaoxworld/NativeTavern/issues/83",
@@ -259,7 +252,6 @@ class StreamOptionsRefused(Adaptation):
     why = "NIM answers 400."
     hosts = ("integrate.api.nvidia.com", "ai.api.nvidia.com")
     models = "mistral|mixtral"
-    key = "stream_options"
     sources = (
         "https://github.com/earendil-works/pi/pull/1528",
         "https://github.com/HKUDS/DeepTutor/pull/420",
@@ -293,7 +285,6 @@ class ChatTemplateMissing(Adaptation):
     why = "NIM hangs without a word."
     hosts = ("integrate.api.nvidia.com", "ai.api.nvidia.com")
     models = "deepseek-v4"
-    key = "deepseek-v4"
     sources = (
         "https://github.com/anomalyco/opencode/issues/24264",
         "https://github.com/anomalyco/opencode/pull/37833",

@@ -37,7 +37,6 @@ class DeveloperRoleUnknown(Adaptation):
         "ai.api.nvidia.com",
         "api.cloudflare.com",
     )
-    key = "developer"
     sources = (
         "https://github.com/earendil-works/pi/issues/1048",
         "https://github.com/vastsa/PI-Desktop/issues/30",
@@ -83,7 +82,6 @@ class ContentPartsRefused(Adaptation):
     why = "Workers AI answers 400, `Bad input`; so does NIM for Mistral's models."
     hosts = ("api.cloudflare.com", "integrate.api.nvidia.com", "ai.api.nvidia.com")
     models = "^@cf/|^@hf/|mistral|mixtral"
-    key = "text"
     sources = (
         "https://github.com/earendil-works/pi/pull/1528",
         "https://github.com/cloudflare/cloudflare-os/issues/54",
@@ -150,7 +148,6 @@ class AssistantContentNull(Adaptation):
     changes = '`content: null`, or none, of an assistant\'s message -> `""`'
     why = "Workers AI answers 400, `Bad input`, at the turn after a tool call."
     hosts = ("api.cloudflare.com",)
-    key = "assistant"
     sources = (
         "https://github.com/cloudflare/cloudflare-os/issues/54",
         "https://github.com/BerriAI/litellm/pull/39268",
@@ -190,7 +187,6 @@ class MessageRefusalNull(Adaptation):
     changes = "`messages[].refusal: null` -> removed"
     why = "OpenCode answers 400: `Extra inputs are not permitted`."
     hosts = ("opencode.ai",)
-    key = "refusal"
     sources = ("https://github.com/github/app/issues/2903",)
     examples = (
         RequestExample("null", _asked(refusal=None), _asked()),
@@ -214,7 +210,6 @@ class MessageReasoningRefused(Adaptation):
     changes = "`messages[].reasoning_content` -> removed"
     why = "Groq answers 400 and Mistral 422 at the second turn."
     hosts = ("api.groq.com", "api.mistral.ai")
-    key = "reasoning_content"
     sources = (
         "https://github.com/janhq/jan/issues/8136",
         "https://github.com/tashfeenahmed/freellmapi/issues/1070",
@@ -247,7 +242,6 @@ class MessageReasoningRenamed(Adaptation):
     changes = "`messages[].reasoning_content` -> `reasoning`"
     why = "Cerebras answers 400, `wrong_api_format`, at the second turn."
     hosts = ("api.cerebras.ai",)
-    key = _OLD
     sources = (
         "https://github.com/QwenLM/qwen-code/issues/11045",
         "https://github.com/Kilo-Org/kilocode/issues/10375",

@@ -34,7 +34,6 @@ class MaxTokensTooLarge(Adaptation):
     changes = "`max_tokens`, `max_completion_tokens`, `max_output_tokens` -> the highest that is taken"
     why = "Each model has a limit of its own, and answers 400 above it."
     needs_value = True
-    key = "max_"
     sent_as = EVERY_FORM
     sources = (
         "https://github.com/Alishahryar1/free-claude-code/issues/955",
@@ -94,7 +93,6 @@ class TemperatureOutOfRange(Adaptation):
     changes = "`temperature` -> the nearest that is taken"
     why = "Kimi and OpenAI's reasoning models take 1 only, others no more than 1."
     needs_value = True
-    key = "temperature"
     sent_as = EVERY_FORM
     sources = (
         "https://github.com/ZaytsevZY/yuketang-helper-auto/issues/30",
@@ -151,7 +149,6 @@ class TopPWithTemperature(Adaptation):
         "`top_p` beside thinking, `top_p: 1` -> removed"
     )
     why = "Claude answers 400, at Anthropic, Bedrock and Vertex; TGI 422 to a `top_p` of 1."
-    key = "top_p"
     sent_as = EVERY_FORM
     sources = (
         "https://github.com/QwenLM/qwen-code/issues/1216",

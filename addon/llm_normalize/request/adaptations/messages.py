@@ -38,7 +38,6 @@ class MessageEmpty(Adaptation):
     name = "message-empty"
     changes = 'an answer with `content: ""` -> removed, or null beside calls; of a tool -> `"."`'
     why = "Kimi, Mistral, Claude and Bedrock answer 400."
-    key = "content"
     sources = (
         "https://github.com/MoonshotAI/kimi-code/issues/1985",
         "https://github.com/anomalyco/opencode/issues/39451",
@@ -124,7 +123,6 @@ class RolesNotAlternating(Adaptation):
     name = "roles-not-alternating"
     changes = "neighbouring messages of one role -> one message"
     why = "Templates of Gemma and Mistral, and Perplexity, answer 400."
-    key = "role"
     sources = (
         "https://github.com/OpenSecretCloud/opensecret/issues/120",
         "https://github.com/suitenumerique/conversations/issues/197",
@@ -208,7 +206,6 @@ class AnswerLast(Adaptation):
     name = "answer-last"
     changes = "an answer at the end -> a user's message behind it"
     why = "Claude, Mistral, DeepSeek and Gemini answer 400."
-    key = "assistant"
     sources = (
         "https://github.com/vybestack/llxprt-code/pull/3695",
         "https://github.com/huggingface/smolagents/issues/757",
@@ -243,7 +240,6 @@ class UserAfterTool(Adaptation):
         "a tool's and a user's message -> an answer that says nothing between them"
     )
     why = "Mistral answers 400, `invalid_request_message_order`."
-    key = "tool"
     sources = (
         "https://github.com/mistralai/mistral-common/issues/169",
         "https://github.com/nicholasgriffintn/ai-platform/issues/414",
@@ -284,7 +280,6 @@ class MessageReasoningMissing(Adaptation):
     name = "message-reasoning-missing"
     changes = "an answer without `reasoning_content` -> with that, or with a blank"
     why = "DeepSeek and Kimi answer 400 while they think."
-    key = "assistant"
     sources = (
         "https://github.com/continuedev/continue/issues/12691",
         "https://github.com/RooCodeInc/Roo-Code/issues/12195",

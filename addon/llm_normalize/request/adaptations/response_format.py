@@ -54,7 +54,6 @@ class ResponseFormatRefused(Adaptation):
         "tools: they answer 400."
     )
     needs_value = True
-    key = _FIELD
     sources = (
         "https://github.com/llm-exe/llm-exe/issues/662",
         "https://github.com/dzhng/deep-research/issues/22",
@@ -142,7 +141,6 @@ class StreamRequired(Adaptation):
     name = "stream-required"
     changes = "a request for a body -> `stream: true`"
     why = "Some models of DashScope, and long answers of Fireworks, are streams only: 400."
-    key = "messages"
     sources = (
         "https://github.com/FoundationAgents/OpenManus/issues/330",
         "https://github.com/nullclaw/nullclaw/pull/231",

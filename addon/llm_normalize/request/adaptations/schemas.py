@@ -68,7 +68,6 @@ class ToolSchemaRefused(Adaptation):
     changes = "`tools[].function.parameters`, `response_format` -> without the keyword that is refused"
     why = "Gemini, Kimi and llama.cpp know a part of JSON Schema only."
     needs_value = True
-    key = "name"
     sent_as = EVERY_FORM
     sources = (
         "https://github.com/anomalyco/opencode/issues/26405",

@@ -41,7 +41,6 @@ class SystemMessageLate(Adaptation):
     name = "system-message-late"
     changes = "system and developer messages -> one system message, at the front"
     why = "Qwen's template, MiniMax and others refuse a second one, or a late one."
-    key = "role"
     sources = (
         "https://github.com/vllm-project/vllm/issues/41114",
         "https://github.com/ggml-org/llama.cpp/issues/27367",
@@ -88,7 +87,6 @@ class SystemMessageUnsupported(Adaptation):
     name = "system-message-unsupported"
     changes = "system and developer messages -> the first user's message"
     why = "Gemma at Google, and templates without the role, answer 400 or 500."
-    key = "role"
     sources = (
         "https://github.com/google/adk-python/issues/3900",
         "https://github.com/microsoft/vscode/issues/258088",
@@ -130,7 +128,6 @@ class SystemMessageRefused(Adaptation):
     name = "system-message-refused"
     changes = "system messages of Messages and Responses -> `system`, `instructions`; later ones -> a user's"
     why = "vLLM, Ollama, LM Studio and MiniMax answer 400 to Claude Code and Codex."
-    key = "role"
     sent_as = (RESPONSES, MESSAGES)
     sources = (
         "https://github.com/ollama/ollama/issues/18431",

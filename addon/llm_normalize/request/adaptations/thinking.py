@@ -30,7 +30,6 @@ class EffortWithoutThinking(Adaptation):
     name = "effort-without-thinking"
     changes = "`reasoning_effort`, `output_config.effort` beside `thinking: disabled` -> removed"
     why = "DeepSeek answers 400 to each subagent of Claude Code."
-    key = "effort"
     sent_as = EVERY_FORM
     sources = ("https://github.com/deepseek-ai/DeepSeek-V3/issues/1397",)
     examples = (
@@ -119,7 +118,6 @@ class ThinkingRefused(Adaptation):
         "Gemini and Claude where it is asked for."
     )
     needs_value = True
-    key = "messages"
     sent_as = EVERY_FORM
     sources = (
         "https://github.com/deepseek-ai/DeepSeek-V3/issues/1376",
@@ -239,7 +237,6 @@ class ThinkingFormRefused(Adaptation):
     changes = "`thinking` -> `adaptive` or `enabled`, as the refusal asks for it"
     why = "Claude takes `adaptive` alone from Opus 4.7 on; older models know nothing of it."
     needs_value = True
-    key = "thinking"
     sent_as = EVERY_FORM
     sources = (
         "https://github.com/anomalyco/opencode/issues/23007",

@@ -52,7 +52,6 @@ class ToolCallsParallel(Adaptation):
         "removed"
     )
     why = "Llama's template, as on NIM, answers 400 or 500."
-    key = "tool_calls"
     sources = (
         "https://github.com/openclaw/openclaw/issues/37048",
         "https://github.com/lidge-jun/opencodex/issues/126",
@@ -102,7 +101,6 @@ class ToolCallIdRefused(Adaptation):
     name = "tool-call-id-refused"
     changes = "`tool_calls[].id`, `tool_call_id` -> nine letters and digits"
     why = "Mistral answers 400, oMLX 500; others refuse ids that are too long."
-    key = "tool_call"
     sources = (
         "https://github.com/anomalyco/opencode/issues/1680",
         "https://github.com/nearai/ironclaw/issues/1241",
@@ -133,7 +131,6 @@ class ToolCallIdDuplicated(Adaptation):
     name = "tool-call-id-duplicated"
     changes = "`tool_calls[].id`, `tool_call_id` of a later call -> with a number"
     why = "Kimi and Claude answer 400 to each request of the session."
-    key = "tool_call"
     sources = (
         "https://github.com/openclaw/openclaw/issues/84730",
         "https://github.com/anomalyco/opencode/issues/1279",
@@ -182,7 +179,6 @@ class ToolCallArgumentsRefused(Adaptation):
         "Once a call was wrong, vLLM, DashScope, MiniMax and llama.cpp answer 400 or 500 "
         "to each request of the session."
     )
-    key = "arguments"
     sent_as = (CHAT, TRANSLATED, RESPONSES)
     sources = (
         "https://github.com/vllm-project/vllm/issues/43995",
@@ -249,7 +245,6 @@ class ToolNameMissing(Adaptation):
     name = "tool-name-missing"
     changes = "a tool's message without `name` -> with that of its call"
     why = "Gemini answers 400 to each request of the session."
-    key = "tool_call_id"
     sources = (
         "https://github.com/NousResearch/hermes-agent/pull/19728",
         "https://github.com/ollama/ollama/issues/14214",
@@ -312,7 +307,6 @@ class ThoughtSignatureMissing(Adaptation):
     name = "thought-signature-missing"
     changes = "`tool_calls[]` -> with `extra_content.google.thought_signature`"
     why = "Gemini 3 answers 400 at the turn after a call."
-    key = "tool_calls"
     sources = (
         "https://ai.google.dev/gemini-api/docs/thought-signatures",
         "https://github.com/Gitlawb/openclaude/issues/67",

@@ -34,7 +34,6 @@ class ToolChoiceRefused(Adaptation):
     name = "tool-choice-refused"
     changes = "`tool_choice` of a function -> `required`, and `tools` -> that one"
     why = "LM Studio answers 400."
-    key = "tool_choice"
     sources = (
         "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/670",
         "https://github.com/can1357/oh-my-pi/issues/6925",
@@ -73,7 +72,6 @@ class ToolNameRepeated(Adaptation):
     name = "tool-name-repeated"
     changes = "`tools[]` that is equal to an earlier one -> removed"
     why = "DeepSeek and Claude answer 400."
-    key = "tools"
     sent_as = EVERY_FORM
     sources = (
         "https://github.com/dataelement/Clawith/issues/251",
