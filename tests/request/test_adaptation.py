@@ -14,7 +14,7 @@ from llm_normalize.request.adaptation import (
     RequestExample,
     messages,
 )
-from llm_normalize.request.adaptations import ADAPTATIONS, NOT_DROPPED
+from llm_normalize.request.adaptations import ADAPTATIONS
 from llm_normalize.request.adaptations.thinking import ThinkingFormRefused
 from llm_normalize.request.refusals.dropped_parameters import apply, changes_for
 from llm_normalize.request.refusals.refusal_parser import refusal_of
@@ -156,10 +156,6 @@ def test_messages_of_a_role() -> None:
     body = {"messages": [{"role": "user"}, "x", {"role": "tool"}]}
     assert list(messages(body)) == [{"role": "user"}, {"role": "tool"}]
     assert list(messages(body, "tool")) == [{"role": "tool"}]
-
-
-def test_what_is_never_dropped_is_reported_with_its_reason() -> None:
-    assert all(what and reason.endswith(".") for what, reason in NOT_DROPPED)
 
 
 @pytest.mark.parametrize("limit", ["max_tokens", "max_completion_tokens"])

@@ -12,7 +12,7 @@ from llm_normalize.repair.declaration import Declaration
 from llm_normalize.repair.fix import Example
 from llm_normalize.repair.look import Finding
 from llm_normalize.request.adaptation import Adaptation, RequestExample
-from llm_normalize.request.adaptations import ADAPTATIONS, NOT_DROPPED
+from llm_normalize.request.adaptations import ADAPTATIONS
 from llm_normalize.request.refusals.refusal_table import rows
 from llm_normalize.wire.json_text import dumps
 from workshop import ADDON
@@ -46,18 +46,11 @@ REQUESTS_HEAD = """\
 
 What is changed in requests. `scripts/docs.py` writes this file from the declarations in
 this folder; change those instead. The adaptations act in this order."""
-NEVER_DROPPED = """\
-## Never dropped
-
-The addon keeps these even if a provider refuses them: the client then gets the error.
-
-"""
 
 
 def documents() -> dict[Path, str]:
     """Return the catalogues as they should be."""
     fixes = "| fix | change | whom it breaks |"
-    kept = "\n".join(f"- {what}: {reason}" for what, reason in NOT_DROPPED)
     native = catalogue(NATIVE_HEAD, fixes, NATIVE_FIXES, map(_fix, NATIVE_FIXES))
     return {
         PACKAGE / "fixes/README.md": catalogue(
@@ -68,7 +61,7 @@ def documents() -> dict[Path, str]:
             REQUESTS_HEAD,
             "| adaptation | change | otherwise |",
             ADAPTATIONS,
-            [*map(_adaptation, ADAPTATIONS), NEVER_DROPPED + kept],
+            map(_adaptation, ADAPTATIONS),
         ),
     }
 

@@ -65,39 +65,3 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     # what a provider has refused
     learned.ParameterLearned,
 )
-
-NOT_DROPPED: tuple[tuple[str, str], ...] = (
-    (
-        "`messages`, `model`, `stream: true`, `stop`",
-        "without them the answer is another one.",
-    ),
-    (
-        "`response_format`, unless the refusal tells which is taken, and words say the rest",
-        "a client that wants JSON cannot read an answer in prose.",
-    ),
-    (
-        "`tools`, a `tool_choice` that decides, calls, unless what is left means the same",
-        "an agent would wait for a call that never comes.",
-    ),
-    (
-        "`n` above 1, `logprobs`, `top_logprobs`, `audio`, `modalities`",
-        "the client reads what they ask for.",
-    ),
-    (
-        "`temperature` other than 1, unless the refusal names the nearest that is taken",
-        "a provider that refuses it answers otherwise than the client wants.",
-    ),
-    (
-        "a limit of tokens, unless its other name is known, or the highest one",
-        "an answer without end costs money.",
-    ),
-    (
-        "the words of a message",
-        "a form joins, moves and fills up; instructions become a user's where none are taken.",
-    ),
-    (
-        "a refusal that names no parameter, or one that the request does not have",
-        "its meaning is unknown.",
-    ),
-)
-"""What is never dropped, though a provider refuses it, and why."""
