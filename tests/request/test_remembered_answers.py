@@ -1,3 +1,4 @@
+import time
 import tracemalloc
 from typing import Any
 
@@ -5,7 +6,7 @@ import pytest
 
 from llm_normalize.chat.state.said_answer import SaidAnswer
 from llm_normalize.request import remembered_answers as module
-from llm_normalize.request.adaptation import NO_MEMORY, Recalled
+from llm_normalize.request.adaptation import Recalled, no_memory
 from llm_normalize.request.remembered_answers import RememberedAnswers
 
 ME, OTHER = b"me", b"other"
@@ -26,14 +27,14 @@ def test_answer_is_known_by_its_calls_or_else_by_its_text() -> None:
     answers.add(ME, "a.test", 443, said(text="Hi", a=None, b=SIGNED))
     answers.add(ME, "a.test", 443, said("Well.", " Hello\n"))
     memory = answers.of(ME, "a.test", 443)
-    assert memory.call("a") == Recalled("Hm.")
-    assert memory.call("b") == Recalled("Hm.", SIGNED)
-    assert memory.text("Hello") == Recalled("Well.")
-    assert memory.text("Hi") is None
+    assert memory("call", "a") == Recalled("Hm.")
+    assert memory("call", "b") == Recalled("Hm.", SIGNED)
+    assert memory("text", "Hello") == Recalled("Well.")
+    assert memory("text", "Hi") is None
     for name in (None, "", 7, ["Hello"]):
-        assert memory.call(name) is None
-        assert memory.text(name) is None
-    assert NO_MEMORY.call("a") is NO_MEMORY.text("Hello") is None
+        assert memory("call", name) is None
+        assert memory("text", name) is None
+    assert no_memory("call", "a") is no_memory("text", "Hello") is None
 
 
 def test_answer_is_known_to_its_client_at_its_host_alone() -> None:
@@ -41,29 +42,29 @@ def test_answer_is_known_to_its_client_at_its_host_alone() -> None:
     answers.add(ME, "a.test", 443, said(a=None))
     places = [(OTHER, "a.test", 443), (ME, "b.test", 443), (ME, "a.test", 8443)]
     for client, host, port in places:
-        assert answers.of(client, host, port).call("a") is None
+        assert answers.of(client, host, port)("call", "a") is None
 
 
 def test_the_last_answer_with_an_id_counts() -> None:
     answers = RememberedAnswers()
     for reasoning in ("One.", "Two."):
         answers.add(ME, "a.test", 443, said(reasoning, a=None))
-    assert answers.of(ME, "a.test", 443).call("a") == Recalled("Two.")
+    assert answers.of(ME, "a.test", 443)("call", "a") == Recalled("Two.")
 
 
-def test_what_is_old_is_forgotten() -> None:
+def test_what_is_old_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
-    answers = RememberedAnswers(lambda: now)
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    answers = RememberedAnswers()
     memory = answers.of(ME, "a.test", 443)
     answers.add(ME, "a.test", 443, said(a=None))
     now = module.AGE
-    assert memory.call("a")
+    assert memory("call", "a")
     now += 1
     answers.add(ME, "a.test", 443, said(b=None))
-    assert memory.call("a") is None
+    assert memory("call", "a") is None
     now += module.AGE + 1
-    assert memory.call("b") is None
-    assert answers.size == 0
+    assert memory("call", "b") is None
 
 
 def test_answer_without_anything_to_remember_is_not_kept() -> None:
@@ -71,7 +72,8 @@ def test_answer_without_anything_to_remember_is_not_kept() -> None:
     answers.add(ME, "a.test", 443, said("", "Hi"))
     answers.add(ME, "a.test", 443, said("", a=None))
     answers.add(ME, "a.test", 443, said("x" * (module._EACH + 1), a=None))
-    assert answers.size == 0
+    memory = answers.of(ME, "a.test", 443)
+    assert memory("call", "a") is memory("text", "Hi") is None
 
 
 @pytest.mark.parametrize(("count", "size"), [(3, 10**9), (10**9, 3 * (3 + 256))])
@@ -84,7 +86,12 @@ def test_the_oldest_goes_first(
     for name in "abcd":
         answers.add(ME, "a.test", 443, said("Hm.", "", **{name: None}))
     memory = answers.of(ME, "a.test", 443)
-    assert [memory.call(name) is None for name in "abcd"] == [True, False, False, False]
+    assert [memory("call", name) is None for name in "abcd"] == [
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_memory_is_level() -> None:
@@ -101,5 +108,4 @@ def test_memory_is_level() -> None:
             before, _ = tracemalloc.get_traced_memory()
     after, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert answers.size <= module.SIZE
     assert after < before * 1.1

@@ -7,7 +7,7 @@ request says the same in other words.
 
 import functools
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Self
 
@@ -95,19 +95,17 @@ class Recalled:
     extra: dict[str, Json] = field(default_factory=dict)
 
 
-class Memory:
-    """What is remembered of the answers that one client has got from one host: nothing."""
+type Memory = Callable[[str, Json], Recalled | None]
+"""Finds what is remembered of the answers that one client has got from one host.
 
-    def call(self, identity: Json) -> Recalled | None:
-        """What is remembered of the call with an id, and of the answer that made it."""
-        return None
-
-    def text(self, content: Json) -> Recalled | None:
-        """What is remembered of an answer without calls, by its content."""
-        return None
+By `call` and its id that of the answer with this call; by `text` and its content that of an
+answer without calls.
+"""
 
 
-NO_MEMORY = Memory()
+def no_memory(_kind: str, _name: Json) -> Recalled | None:
+    """Remember nothing."""
+    return None
 
 
 class Adaptation:
@@ -136,7 +134,7 @@ class Adaptation:
     """Where it was seen: issues, specifications, vendors' pages."""
     examples: "ClassVar[tuple[RequestExample, ...]]"
 
-    def __init__(self, value: str = "", memory: Memory = NO_MEMORY) -> None:
+    def __init__(self, value: str = "", memory: Memory = no_memory) -> None:
         self.value = value
         self.memory = memory
 

@@ -7,7 +7,7 @@ requests that a provider has refused for its absence.
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from functools import partial
 from hashlib import blake2b
 from typing import Protocol
 
@@ -45,25 +45,15 @@ type _Place = tuple[bytes, str, int]
 
 
 class RememberedAnswers:
-    """What is remembered of the answers of this run; what is oldest goes first.
+    """What is remembered of the answers of this run; what is oldest goes first."""
 
-    Args:
-        now: Tells the time, in seconds.
-    """
-
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        self._now = now
+    def __init__(self) -> None:
         self._known: OrderedDict[bytes, tuple[Recalled, int, float]] = OrderedDict()
-        self._size = 0
-
-    @property
-    def size(self) -> int:
-        """Characters that are remembered, with what they take besides."""
-        return self._size
+        self._size = 0  # characters that are remembered, with what they take besides
 
     def of(self, client: bytes, host: str, port: int) -> Memory:
         """The memory of a host's answers to *client*."""
-        return _MemoryOf(self, (client, host, port))
+        return partial(self._find, (client, host, port))
 
     def add(self, client: bytes, host: str, port: int, said: Said) -> None:
         """Remember what a *client* has got from a host."""
@@ -77,43 +67,28 @@ class RememberedAnswers:
     def _put(self, key: bytes, recalled: Recalled, size: int) -> None:
         self._forget(key)
         size += _ROOM
-        self._known[key] = recalled, size, self._now()
+        self._known[key] = recalled, size, time.monotonic()
         self._size += size
         while len(self._known) > COUNT or self._size > SIZE or self._is_old():
             self._forget(next(iter(self._known)))
 
     def _is_old(self) -> bool:
         _, _, since = next(iter(self._known.values()))
-        return self._now() - since > AGE
+        return time.monotonic() - since > AGE
 
     def _forget(self, key: bytes) -> None:
         _, size, _ = self._known.pop(key, (None, 0, 0))
         self._size -= size
 
-    def get(self, place: _Place, kind: str, name: Json) -> Recalled | None:
-        """The memory under a name; None if there is none."""
+    def _find(self, place: _Place, kind: str, name: Json) -> Recalled | None:
         if not isinstance(name, str) or not name or not self._known:
             return None
         key = _key(place, kind, name)
         recalled, _, since = self._known.get(key, (None, 0, 0))
-        if recalled is not None and self._now() - since > AGE:
+        if recalled is not None and time.monotonic() - since > AGE:
             self._forget(key)
             return None
         return recalled
-
-
-class _MemoryOf(Memory):
-    def __init__(self, answers: RememberedAnswers, place: _Place) -> None:
-        self._answers = answers
-        self._place = place
-
-    def call(self, identity: Json) -> Recalled | None:
-        """What is remembered of the call with an id, and of the answer that made it."""
-        return self._answers.get(self._place, "call", identity)
-
-    def text(self, content: Json) -> Recalled | None:
-        """What is remembered of an answer without calls, by its content."""
-        return self._answers.get(self._place, "text", content)
 
 
 def _key(place: _Place, kind: str, name: str) -> bytes:

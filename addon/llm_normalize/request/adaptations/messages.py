@@ -317,7 +317,7 @@ class MessageReasoningMissing(Adaptation):
 
     def _remembered(self, message: dict[str, Json]) -> str:
         calls = calls_of(message)
-        found = [self.memory.call(each.get("id")) for each in calls] or [
-            self.memory.text(text_of(message.get("content")))
+        found = [self.memory("call", each.get("id")) for each in calls] or [
+            self.memory("text", text_of(message.get("content")))
         ]
         return next((each.reasoning for each in found if each and each.reasoning), "")

@@ -336,7 +336,7 @@ class ThoughtSignatureMissing(Adaptation):
     def _signed(self, call: dict[str, Json], *, is_first: bool) -> dict[str, Json]:
         if _has_signature(call):
             return call
-        known = self.memory.call(call.get("id"))
+        known = self.memory("call", call.get("id"))
         if known is not None and _has_signature(known.extra):
             return {**call, **known.extra}
         return {**call, "extra_content": _UNKNOWN} if is_first else call

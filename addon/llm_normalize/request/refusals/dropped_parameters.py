@@ -12,11 +12,11 @@ from ..adaptation import (
     CHANGED,
     DROPPED,
     LEARNED,
-    NO_MEMORY,
     Adaptation,
     Body,
     Edit,
     Memory,
+    no_memory,
     renamed,
 )
 from ..adaptations import ADAPTATIONS, host_message_fields
@@ -126,7 +126,7 @@ def changes_for(
     body: Body,
     tried: Iterable[Change] = (),
     forms: Container[str] = FORMS,
-    memory: Memory = NO_MEMORY,
+    memory: Memory = no_memory,
     *,
     is_chat: bool = True,
 ) -> list[Change]:
@@ -203,7 +203,7 @@ def _is_changed(form: Change, body: Body, place: str) -> bool:
     return bool(_FORMS[form]().edit({"messages": copies}))
 
 
-def apply(change: Change, body: Body, memory: Memory = NO_MEMORY) -> list[Edit]:
+def apply(change: Change, body: Body, memory: Memory = no_memory) -> list[Edit]:
     """Do to *body* what once helped, unless it would now say something else.
 
     A form replaces what *body* has at its top, and changes nothing in there.
