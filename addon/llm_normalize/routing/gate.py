@@ -1,6 +1,5 @@
 """Who may use the proxy, and what everybody else is answered."""
 
-import functools
 import hmac
 import logging
 import re
@@ -117,14 +116,7 @@ def is_model(request: http.Request) -> bool:
 
 def is_asked(request: http.Request) -> bool:
     """Tell whether *request* asks for a chat completion."""
-    return _is_chat(request.data.method, request.data.path.partition(b"?")[0])
-
-
-@functools.lru_cache(maxsize=64)
-def _is_chat(method: bytes, path: bytes) -> bool:
-    """Tell whether a request is one, as mitmproxy stores it; quicker than to read it."""
-    read = [each.decode("utf-8", "surrogateescape") for each in (method, path)]
-    return is_chat_request(read[0].upper(), read[1])
+    return is_chat_request(request.method, request.path)
 
 
 def is_upgrade(request: http.Request) -> bool:

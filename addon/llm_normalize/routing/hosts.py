@@ -1,5 +1,6 @@
 """Which hosts are opened and repaired, and the patterns that name hosts."""
 
+import functools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -56,9 +57,7 @@ OTHER_BASES = (
 )
 """Base paths that go on behind a version, as patterns, by host."""
 
-_KNOWN = 256
-"""Hosts for which it is remembered whether they are among those of `Hosts`."""
-_NAME = 255  # characters of a host's name
+_LONGEST = 255  # characters of a host's name
 
 # A label of a name, one star for any, or an IPv6 address.
 _LABEL = re.compile(r"\*|[a-z0-9_-]+|[0-9a-f]*:[0-9a-f:.]+")
@@ -113,13 +112,9 @@ class HostPattern:
             return False
         host = host.rstrip(".").lower()
         labels = [host] if ":" in host else host.split(".")[::-1]
-        if len(labels) != len(self.labels) and not (
-            self.open_start and len(labels) > len(self.labels)
-        ):
-            return False
-        if self.open_start and len(labels) == len(self.labels):
-            return False
-        return all(
+        more = len(labels) - len(self.labels)
+        is_as_long = more > 0 if self.open_start else more == 0
+        return is_as_long and all(
             mine in ("*", its) for mine, its in zip(self.labels, labels, strict=False)
         )
 
@@ -142,7 +137,6 @@ class Hosts:
 
     def __init__(self, patterns: Iterable[HostPattern] = ()) -> None:
         self.patterns = tuple(patterns)
-        self._known: dict[tuple[str, int | None], bool] = {}
 
     @classmethod
     def parse(cls, texts: Sequence[str]) -> "Hosts":
@@ -162,13 +156,10 @@ class Hosts:
 
     def include(self, host: str | None, port: int | None) -> bool:
         """Tell whether *host* is one of them."""
-        if not host:
-            return False
-        found = self._known.get((host, port))
-        if found is None:
-            found = any(pattern.matches(host, port) for pattern in self.patterns)
-            if len(self._known) >= _KNOWN:  # clients choose the names
-                self._known.clear()
-            if len(host) <= _NAME:
-                self._known[host, port] = found
-        return found
+        is_name = host is not None and 0 < len(host) <= _LONGEST
+        return is_name and _include(self, host, port)
+
+
+@functools.lru_cache(maxsize=256)  # clients choose the names
+def _include(hosts: Hosts, host: str, port: int | None) -> bool:
+    return any(each.matches(host, port) for each in hosts.patterns)
