@@ -59,12 +59,6 @@ def preflight(request: http.Request, origin: str) -> http.Response:
 def grant(response: http.Response, origin: str) -> None:
     """Let a page of *origin* read *response*."""
     headers = response.headers
-    for name in [
-        each
-        for each in headers
-        if each.lower().startswith("access-control-allow-origin")
-    ]:
-        del headers[name]
     headers["access-control-allow-origin"] = origin
     headers["access-control-expose-headers"] = "*"
     varies = {each.strip().lower() for each in headers.get("vary", "").split(",")}

@@ -29,7 +29,7 @@ _LONGEST = 86_400.0
 _PAUSE = 600.0
 """Seconds that a provider may have its requests wait."""
 _QUEUES = 1024
-"""Queues after which those go that say nothing any more."""
+"""Each time that there are so many more queues, those go that say nothing any more."""
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 _RULE = re.compile(r"(\d{1,9})/(\d{1,9})([smh])(?:,(\d{1,9}))?", re.ASCII)
 _EXPECTED = "expected host=REQUESTS/SECONDS such as integrate.api.nvidia.com=40/60s, and ,4 behind it for four at once"
@@ -187,12 +187,10 @@ class Queue:
 
     def set_pace(self, pace: Pace | None) -> None:
         """Take another pace; without one, all that wait are sent."""
+        self._pace = pace
         if pace is None:
-            self._pace, self._paused_until = None, 0.0
-            self.advance()
-        elif pace != self._pace:
-            self._pace = pace
-            self.advance()
+            self._paused_until = 0.0
+        self.advance()
 
     @property
     def is_idle(self) -> bool:
@@ -272,7 +270,6 @@ class Queues:
     def __init__(self) -> None:
         self._paces: Sequence[Pace] = ()
         self._queues: dict[tuple[str, int, bytes], Queue] = {}
-        self._most = _QUEUES
 
     @property
     def paces(self) -> Sequence[Pace]:
@@ -296,11 +293,9 @@ class Queues:
             return None
         key = host, port, credential
         if key not in self._queues:
-            if len(self._queues) >= self._most:
+            if not len(self._queues) % _QUEUES:
                 for known in [k for k, queue in self._queues.items() if queue.is_idle]:
                     del self._queues[known]
-                # So that few of those that come look at all of them.
-                self._most = max(_QUEUES, 2 * len(self._queues))
             self._queues[key] = Queue(pace)
         return self._queues[key]
 

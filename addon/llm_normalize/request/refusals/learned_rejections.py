@@ -39,11 +39,10 @@ class Learned:
     def __init__(self) -> None:
         self.answers = RememberedAnswers()
         self._changes: OrderedDict[Key, tuple[Change, ...]] = OrderedDict()
-        self._places: set[tuple[str, int]] = set()
 
     def knows(self, host: str, port: int) -> bool:
         """Tell whether anything may be known of this host."""
-        return (host, port) in self._places
+        return any(key[:2] == (host, port) for key in self._changes)
 
     def of(self, key: Key) -> tuple[Change, ...]:
         """The changes that have helped at *key*."""
@@ -63,4 +62,3 @@ class Learned:
         self._changes.move_to_end(key)
         while len(self._changes) > PAIRS:
             self._changes.popitem(last=False)
-        self._places = {(host, port) for host, port, *_ in self._changes}
