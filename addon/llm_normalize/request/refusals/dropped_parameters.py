@@ -7,21 +7,26 @@ import re
 from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
-from ...wire.json_text import Json, Number
+from ...wire.json_text import Json, Number, objects_in
 from ..adaptation import (
     CHANGED,
     DROPPED,
     LEARNED,
-    Adaptation,
     Body,
     Edit,
     Memory,
     no_memory,
     renamed,
 )
-from ..adaptations import ADAPTATIONS, host_message_fields
+from ..adaptations import ADAPTATIONS
 from ..adaptations.attachments import AttachmentRefused
+from ..adaptations.host_message_fields import (
+    AssistantContentNull,
+    ContentPartsRefused,
+    DeveloperRoleUnknown,
+)
 from ..adaptations.system_messages import SystemMessageLate, SystemMessageRefused
+from ..message_forms import listed
 from .message_refusals import ANY, RefusedContent, is_place
 from .refusal_parser import Path, Refusal
 from .refusal_table import WantedForm
@@ -82,8 +87,9 @@ class Change(NamedTuple):
 
     Attributes:
         path: Where, from the top; `*` is any place of a list. Empty for a form.
-        to: The new name of a limit, or what a message has there instead; None where it
-            is dropped. Of a form, what its adaptation needs to know.
+        to: The new name of a limit; None where a parameter is dropped. Of a form, what its
+            adaptation needs to know, or the name of the one that does the same for hosts
+            that are known to want it.
         by: The name of the adaptation that does it.
     """
 
@@ -97,23 +103,17 @@ class Change(NamedTuple):
 
         What a tool has beside its declaration is none.
         """
-        return self.path[:1] in ((), ("tools",)) or self in _FORMS
+        return self.path[:1] in ((), ("tools",))
 
     @property
     def is_free(self) -> bool:
         """Whether it may be tried beside as many others as may be: it is made once."""
-        return self in _FORMS
+        return not self.path and self.by == LEARNED
 
 
-_ROLE = Change(("messages", _LISTED, "role"), "system")
-_PARTS = Change(("messages", _LISTED, "content"), "a string")
-_NULL = Change(("messages", _LISTED, "content"), "an empty string")
-_FORMS: dict[Change, type[Adaptation]] = {
-    _ROLE: host_message_fields.DeveloperRoleUnknown,
-    _PARTS: host_message_fields.ContentPartsRefused,
-    _NULL: host_message_fields.AssistantContentNull,
-}
-"""What does the same for hosts that are known to want it."""
+_ROLE = Change((), DeveloperRoleUnknown.name)
+_PARTS = Change((), ContentPartsRefused.name)
+_NULL = Change((), AssistantContentNull.name)
 _INSTEAD = {SystemMessageLate.name: SystemMessageRefused.name}
 """What a request of another protocol is given in the place of a form of chat."""
 _ORDER = {each.name: at for at, each in enumerate(ADAPTATIONS)}
@@ -169,7 +169,9 @@ def changes_for(
 
 def ordered(changes: Iterable[Change]) -> list[Change]:
     """Return *changes* in the order in which they are made: forms by that of adaptations."""
-    return sorted(changes, key=lambda each: _ORDER[each.by] if not each.path else -1)
+    return sorted(
+        changes, key=lambda each: _ORDER[each.by] if each.by != LEARNED else -1
+    )
 
 
 def _forms(refusal: Refusal, body: Body) -> Iterator[Change]:
@@ -186,9 +188,7 @@ def _forms(refusal: Refusal, body: Body) -> Iterator[Change]:
 
 def _refuses_parts(content: RefusedContent, body: Body) -> bool:
     """Tell whether it is parts that a provider has refused, for whatever is in them."""
-    listed = body.get("messages")
-    listed = listed if isinstance(listed, list) else []
-    some = [] if content.place == ANY else listed[int(content.place) :][:1]
+    some = [] if content.place == ANY else _messages_at(content.place, body)
     return content.parts and (
         not content.null or any(isinstance(each.get("content"), list) for each in some)
     )
@@ -196,11 +196,14 @@ def _refuses_parts(content: RefusedContent, body: Body) -> bool:
 
 def _is_changed(form: Change, body: Body, place: str) -> bool:
     """Tell whether *form* changes the message of *body* at *place*."""
-    listed = body.get("messages")
-    listed = listed if isinstance(listed, list) else []
-    some = listed if place == ANY else listed[int(place) :][:1]
-    copies: list[Json] = [{**each} for each in some if isinstance(each, dict)]
-    return bool(_FORMS[form]().edit({"messages": copies}))
+    copies: list[Json] = [{**each} for each in _messages_at(place, body)]
+    return bool(apply(form, {"messages": copies}))
+
+
+def _messages_at(place: str, body: Body) -> list[dict[str, Json]]:
+    """Return the message of *body* at *place*, or all of them."""
+    found = listed(body.get("messages"))
+    return objects_in(found if place == ANY else found[int(place) :][:1])
 
 
 def apply(change: Change, body: Body, memory: Memory = no_memory) -> list[Edit]:
@@ -208,11 +211,11 @@ def apply(change: Change, body: Body, memory: Memory = no_memory) -> list[Edit]:
 
     A form replaces what *body* has at its top, and changes nothing in there.
     """
-    if not change.path:
-        return ADAPTATIONS[_ORDER[change.by]](change.to or "", memory).edit(body)
-    if change in _FORMS:
-        return _FORMS[change]().edit(body)
-    path, to, _ = change
+    path, to, by = change
+    if by != LEARNED:
+        return ADAPTATIONS[_ORDER[by]](to or "", memory).edit(body)
+    if not path:
+        return ADAPTATIONS[_ORDER[to or ""]]().edit(body)
     name = _spelled(path)
     if to is not None:
         if body.get(path[0]) is None or body.get(to) is not None:
