@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Self
 
 from ..routing.hosts import HostPattern
-from ..wire.json_text import Json, dumps
+from ..wire.json_text import Json, dumps, objects_in
 
 type Body = dict[str, Json]
 """A chat/completions request."""
@@ -215,9 +215,8 @@ def drop(body: Body, key: str) -> list[Edit]:
 
 def messages(body: Body, *roles: str) -> Iterator[dict[str, Json]]:
     """Yield the messages of *body*, of these *roles* only if there are any."""
-    listed = body.get("messages")
-    for each in listed if isinstance(listed, list) else ():
-        if isinstance(each, dict) and (not roles or each.get("role") in roles):
+    for each in objects_in(body.get("messages")):
+        if not roles or each.get("role") in roles:
             yield each
 
 

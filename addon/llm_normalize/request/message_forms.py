@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from hashlib import blake2b
 
-from ..wire.json_text import Json, as_object, as_string, objects_in
+from ..wire.json_text import Json, as_list, as_object, as_string, objects_in
 
 type Message = dict[str, Json]
 
@@ -21,11 +21,6 @@ _BREAK = "\n\n"
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _SIZE = 9
 _is_short_id = re.compile(rf"[a-zA-Z0-9]{{{_SIZE}}}").fullmatch
-
-
-def listed(value: Json) -> list[Json]:
-    """Return *value* if it is a list; else an empty one."""
-    return value if isinstance(value, list) else []
 
 
 def with_messages(body: dict[str, Json], make: Callable[[list[Json]], Json]) -> Json:
@@ -41,7 +36,7 @@ def with_each_message(body: dict[str, Json], make: Callable[[Json], Json]) -> Js
 
 def with_calls(message: Json, make: Callable[[Message], Message]) -> Json:
     """The *message* with each of its tool calls as *make* returns it."""
-    calls = listed(as_object(message).get("tool_calls"))
+    calls = as_list(as_object(message).get("tool_calls"))
     made = [make(each) if isinstance(each, dict) else each for each in calls]
     return message if made == calls else {**message, "tool_calls": made}
 
@@ -58,7 +53,7 @@ def calls_of(message: Json) -> list[Message]:
 
 def begun_answer(body: Message) -> Message:
     """The answer without calls that the messages of *body* end with; empty without one."""
-    last = as_object(next(reversed(listed(body.get("messages"))), None))
+    last = as_object(next(reversed(as_list(body.get("messages"))), None))
     return {} if role_of(last) != "assistant" or calls_of(last) else last
 
 
@@ -67,6 +62,20 @@ def text_of(content: Json) -> str:
     if isinstance(content, list):
         return "".join(as_string(each.get("text")) for each in objects_in(content))
     return as_string(content)
+
+
+def joined_texts(content: Json) -> str | None:
+    """Return parts as one text, a line each; None if there are none, or one says more."""
+    texts = []
+    for each in as_list(content):
+        part = as_object(each)
+        text = part.get("text")
+        # A mark for a cache changes no answer; any other key may.
+        is_more = part.keys() - {"cache_control"} != {"type", "text"}
+        if is_more or part["type"] != "text" or not isinstance(text, str):
+            return None
+        texts.append(text)
+    return "\n".join(texts) if texts else None
 
 
 def says_nothing(content: Json) -> bool:

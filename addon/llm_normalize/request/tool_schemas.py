@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from ..wire.json_text import Json, as_object, dumps
-from .message_forms import listed
+from ..wire.json_text import Json, as_list, as_object, dumps
 
 _SPOKEN = {
     "pattern": "Pattern: {}",
@@ -99,7 +98,7 @@ def _type_inside(schema: dict[str, Json]) -> dict[str, Json]:
     kind = schema["type"]
     some = [
         {"type": kind, **each} if isinstance(each, dict) else each
-        for each in listed(schema[key])
+        for each in as_list(schema[key])
     ]
     return {name: each for name, each in schema.items() if name != "type"} | {key: some}
 
@@ -119,7 +118,7 @@ def _with_type(schema: dict[str, Json]) -> dict[str, Json]:
     elif "items" in schema:
         kind = "array"
     else:
-        values = listed(schema.get("enum")) or [schema.get("const", "")]
+        values = as_list(schema.get("enum")) or [schema.get("const", "")]
         found = {_KINDS.get(type(each), "string") for each in values}
         kind = found.pop() if len(found) == 1 else "string"
     return {"type": kind, **schema}
@@ -149,13 +148,13 @@ def _with_items(schema: dict[str, Json]) -> dict[str, Json]:
         kinds if isinstance(kinds, list) else [kinds]
     ):
         return schema
-    first = listed(schema.get("prefixItems"))
+    first = as_list(schema.get("prefixItems"))
     return {**schema, "items": {"anyOf": first} if first else {}}
 
 
 def _without_figures(schema: dict[str, Json]) -> dict[str, Json]:
     """Return a schema whose enum has strings alone, or is described in words."""
-    values = listed(schema.get("enum"))
+    values = as_list(schema.get("enum"))
     if not values:
         return schema
     if all(isinstance(each, str) for each in values):
@@ -173,7 +172,7 @@ def _described(schema: dict[str, Json], words: str) -> dict[str, Json]:
 def _requiring_what_is_there(schema: dict[str, Json]) -> dict[str, Json]:
     """Return a schema that requires no property which it does not describe."""
     there = schema.get("properties")
-    wanted = listed(schema.get("required"))
+    wanted = as_list(schema.get("required"))
     known = [each for each in wanted if isinstance(there, dict) and each in [*there]]
     if known == wanted:
         return schema
@@ -206,12 +205,12 @@ def without_choice(schema: Json) -> Json:
     made: dict[str, Json] = {"type": "object"}
     made |= {key: each for key, each in schema.items() if key not in keys}
     found: dict[str, Json] = {}
-    some = [as_object(one) for key in keys for one in listed(schema[key])]
+    some = [as_object(one) for key in keys for one in as_list(schema[key])]
     for name, each in (pair for one in some for pair in _properties(one).items()):
         found[name] = _either(found[name], each) if name in found else each
     if found:
         made["properties"] = found | _properties(made)
-    before = listed(made.get("required"))
+    before = as_list(made.get("required"))
     needed = [name for name in found if name not in before and _is_needed(name, schema)]
     if needed:
         made["required"] = [*before, *needed]
@@ -222,8 +221,8 @@ def _is_needed(name: str, schema: dict[str, Json]) -> bool:
     """Tell whether one of all parts of *schema*, or each of a choice, requires *name*."""
 
     def having(key: str) -> list[bool]:
-        some = map(as_object, listed(schema.get(key)))
-        return [name in listed(each.get("required")) for each in some]
+        some = map(as_object, as_list(schema.get(key)))
+        return [name in as_list(each.get("required")) for each in some]
 
     return any(having("allOf")) or any(all(having(key) or [False]) for key in _CHOICES)
 
@@ -243,5 +242,5 @@ def _either(one: Json, other: Json) -> Json:
 
 def _constants(schema: Json) -> list[Json]:
     schema = as_object(schema)
-    found = [schema["const"]] if "const" in schema else listed(schema.get("enum"))
+    found = [schema["const"]] if "const" in schema else as_list(schema.get("enum"))
     return found if all(isinstance(each, str) for each in found) else []

@@ -1,7 +1,7 @@
 """Images and files in messages."""
 
 from ...text.placeholder import placeholder
-from ...wire.json_text import Json
+from ...wire.json_text import Json, as_list, as_object, as_string
 from ..adaptation import (
     HI,
     TRANSLATED,
@@ -12,7 +12,7 @@ from ..adaptation import (
     refused,
     replaced,
 )
-from ..message_forms import with_each_message
+from ..message_forms import joined_texts, with_each_message
 
 _NAMES = {
     "image_url": "An image",
@@ -74,25 +74,17 @@ class AttachmentRefused(Adaptation):
         return replaced(body, "messages", with_each_message(body, self._without))
 
     def _without(self, message: Json) -> Json:
-        content = message.get("content") if isinstance(message, dict) else None
-        if not isinstance(content, list):
-            return message
+        said = as_object(message)
+        content = as_list(said.get("content"))
         parts = [self._part(each) for each in content]
         if parts == content:
             return message
-        texts = [_text_of(each) for each in parts]
-        said = [each for each in texts if each is not None]
-        is_text = len(said) == len(parts)
-        return {**message, "content": "\n".join(said) if is_text else parts}
+        text = joined_texts(parts)
+        return {**said, "content": parts if text is None else text}
 
     def _part(self, part: Json) -> Json:
-        kind = part.get("type") if isinstance(part, dict) else None
-        name = _NAMES.get(kind) if isinstance(kind, str) else None
+        kind = as_string(as_object(part).get("type"))
+        name = _NAMES.get(kind)
         if name is None or self.value not in ("", kind):
             return part
         return {"type": "text", "text": placeholder(name)}
-
-
-def _text_of(part: Json) -> str | None:
-    text = part.get("text") if isinstance(part, dict) else None
-    return text if isinstance(text, str) else None

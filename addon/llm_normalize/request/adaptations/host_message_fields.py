@@ -11,6 +11,7 @@ from ..adaptation import (
     messages,
     renamed,
 )
+from ..message_forms import joined_texts
 
 _TEXT = {"content": "Be brief."}
 
@@ -109,28 +110,11 @@ class ContentPartsRefused(Adaptation):
         """Put the parts together."""
         changed = False
         for each in messages(body):
-            text = _text(each.get("content"))
+            text = joined_texts(each.get("content"))
             if text is not None:
                 each["content"] = text
                 changed = True
         return [(CHANGED, "messages[*].content")] if changed else []
-
-
-def _text(content: Json) -> str | None:
-    if not isinstance(content, list) or not content:
-        return None
-    texts = []
-    for each in content:
-        # A mark for a cache changes no answer; any other key may.
-        if not isinstance(each, dict) or each.keys() - {"cache_control"} != {
-            "type",
-            "text",
-        }:
-            return None
-        if each["type"] != "text" or not isinstance(each["text"], str):
-            return None
-        texts.append(each["text"])
-    return "\n".join(texts)
 
 
 _CALLS = [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]

@@ -1,6 +1,6 @@
 """Figures that a model does not take: tokens, temperature."""
 
-from ...wire.json_text import Json, Number, whole_number
+from ...wire.json_text import Json, Number, as_object, whole_number
 from ..adaptation import (
     EVERY_FORM,
     HI,
@@ -73,9 +73,7 @@ class MaxTokensTooLarge(Adaptation):
 
 def _lowered_budget(body: Body, most: int) -> list[Edit]:
     """Leave a token to answer with: a budget of thinking has to be below the limit."""
-    thinking = body.get("thinking")
-    if not isinstance(thinking, dict):
-        return []
+    thinking = as_object(body.get("thinking"))
     budget = whole_number(thinking.get("budget_tokens"))
     if budget is None or budget < most:
         return []

@@ -1,6 +1,6 @@
 """Schemas of tools."""
 
-from ...wire.json_text import Json, as_object
+from ...wire.json_text import Json, as_list, as_object
 from ..adaptation import (
     EVERY_FORM,
     HI,
@@ -11,7 +11,6 @@ from ..adaptation import (
     refused,
     replaced,
 )
-from ..message_forms import listed
 from ..tool_schemas import NO_SCHEMA, TOP, TYPE, without, without_choice
 
 _UNKNOWN_NAME = (
@@ -217,7 +216,7 @@ class ToolSchemaRefused(Adaptation):
             return []
         tools, asked = body.get("tools"), as_object(body.get("response_format"))
         flat = _RESPONSES if "input" in body else _MESSAGES
-        made = [self._tool(each, *flat) for each in listed(tools)] or tools
+        made = [self._tool(each, *flat) for each in as_list(tools)] or tools
         edits = replaced(body, "tools", made, "tools[*].function.parameters")
         if isinstance(inner := asked.get("json_schema"), dict) and "schema" in inner:
             form = {

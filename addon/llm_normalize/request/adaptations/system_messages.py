@@ -1,6 +1,6 @@
 """Instructions: how many messages, where, and whose."""
 
-from ...wire.json_text import Json
+from ...wire.json_text import Json, as_list, as_object, objects_in
 from ..adaptation import (
     HI,
     MESSAGES,
@@ -15,7 +15,6 @@ from ..adaptation import (
 from ..message_forms import (
     INSTRUCTIONS,
     joined_content,
-    listed,
     role_of,
     text_of,
     with_messages,
@@ -160,16 +159,16 @@ class SystemMessageRefused(Adaptation):
         is_responses = isinstance(body.get("input"), list)
         said = "input" if is_responses else "messages"
         field = "instructions" if is_responses else "system"
-        messages = listed(body.get(said))
+        messages = as_list(body.get(said))
         roles = [role_of(each) in INSTRUCTIONS for each in messages]
         front = roles.index(False) if False in roles else 0
         contents = [
             each["content"]
-            for each in messages[:front]
-            if isinstance(each, dict) and "content" in each
+            for each in objects_in(messages[:front])
+            if "content" in each
         ]
         made: list[Json] = [
-            {**each, "role": "user"} if is_late and isinstance(each, dict) else each
+            {**as_object(each), "role": "user"} if is_late else each
             for each, is_late in zip(messages[front:], roles[front:], strict=True)
         ]
         if not any(roles):

@@ -1,6 +1,6 @@
 """Thinking: whether it goes with the rest, and how it is asked for."""
 
-from ...wire.json_text import Json, whole_number
+from ...wire.json_text import Json, as_list, as_object, whole_number
 from ..adaptation import (
     EVERY_FORM,
     HI,
@@ -14,7 +14,7 @@ from ..adaptation import (
     refused,
     replaced,
 )
-from ..message_forms import begun_answer, calls_of, listed
+from ..message_forms import begun_answer, calls_of
 
 _NO_EFFORT = refused(
     "thinking options type cannot be disabled when reasoning_effort is set"
@@ -55,16 +55,15 @@ class EffortWithoutThinking(Adaptation):
 
     def edit(self, body: Body) -> list[Edit]:
         """Drop it."""
-        thinking = body.get("thinking")
-        if not isinstance(thinking, dict) or thinking.get("type") != "disabled":
+        if as_object(body.get("thinking")).get("type") != "disabled":
             return []
         return drop(body, "reasoning_effort") + _without_effort(body)
 
 
 def _without_effort(body: Body) -> list[Edit]:
     """Drop that of Messages, which may have the format of the answer beside it."""
-    given = body.get("output_config")
-    if not isinstance(given, dict) or "effort" not in given:
+    given = as_object(body.get("output_config"))
+    if "effort" not in given:
         return []
     rest: Json = {key: each for key, each in given.items() if key != "effort"}
     path = "output_config.effort"
@@ -186,15 +185,12 @@ class ThinkingRefused(Adaptation):
         if self.value == TEMPLATE:
             if not begun_answer(body):
                 return []
-            given = body.get(TEMPLATE)
-            made = (
-                {**given, **_NOT_ENABLED} if isinstance(given, dict) else _NOT_ENABLED
-            )
+            made = {**as_object(body.get(TEMPLATE)), **_NOT_ENABLED}
             return replaced(body, TEMPLATE, made)
         if self.value == BODY:
             return [] if body.get("stream") else replaced(body, ENABLE, False)
         if self.value in (UNABLE, CALLED):
-            called = [each for each in listed(body.get("messages")) if calls_of(each)]
+            called = [each for each in as_list(body.get("messages")) if calls_of(each)]
             is_bare = bool(called) and not any(map(called[-1].get, _SIGNED))
             return _without_wish(body) if self.value == UNABLE or is_bare else []
         if body.get("tool_choice") in _FREE:
@@ -269,8 +265,7 @@ class ThinkingFormRefused(Adaptation):
 
     def edit(self, body: Body) -> list[Edit]:
         """Change it."""
-        given = body.get("thinking")
-        kind = given.get("type") if isinstance(given, dict) else None
+        kind = as_object(body.get("thinking")).get("type")
         if self.value == ADAPTIVE and kind == ENABLED:
             made = {"type": ADAPTIVE, "display": "summarized"}
             return replaced(body, "thinking", made)

@@ -1,7 +1,7 @@
 """Calls in the history: how many in an answer, their ids and signatures."""
 
 from ...wire.call_arguments import spelled
-from ...wire.json_text import Json, as_object
+from ...wire.json_text import Json, as_list, as_object
 from ..adaptation import (
     CHAT,
     HI,
@@ -17,7 +17,6 @@ from ..adaptation import (
 )
 from ..message_forms import (
     calls_of,
-    listed,
     role_of,
     with_calls,
     with_each_message,
@@ -211,7 +210,7 @@ class ToolCallArgumentsRefused(Adaptation):
             _with_object(each)
             if as_object(each).get("type") == "function_call"
             else each
-            for each in listed(body.get("input"))
+            for each in as_list(body.get("input"))
         ]
         return [
             *replaced(body, "messages", made, path),

@@ -1,6 +1,6 @@
 """Tools that are declared: which of them is to be called, and each once."""
 
-from ...wire.json_text import Json, as_object, dumps
+from ...wire.json_text import Json, as_list, as_object, dumps
 from ..adaptation import (
     EVERY_FORM,
     HI,
@@ -11,7 +11,6 @@ from ..adaptation import (
     refused,
     replaced,
 )
-from ..message_forms import listed
 
 
 def _named(tool: Json) -> Json:
@@ -55,7 +54,7 @@ class ToolChoiceRefused(Adaptation):
     def edit(self, body: Body) -> list[Edit]:
         """Replace them."""
         name = _named(body.get("tool_choice"))
-        tools = [each for each in listed(body.get("tools")) if _named(each) == name]
+        tools = [each for each in as_list(body.get("tools")) if _named(each) == name]
         if name is None or not tools:
             return []
         edits = replaced(body, "tool_choice", "required")
@@ -93,6 +92,6 @@ class ToolNameRepeated(Adaptation):
 
     def edit(self, body: Body) -> list[Edit]:
         """Drop the later one."""
-        tools = listed(body.get("tools"))
+        tools = as_list(body.get("tools"))
         once = [*{dumps(each): each for each in tools}.values()]
         return replaced(body, "tools", once) if tools else []

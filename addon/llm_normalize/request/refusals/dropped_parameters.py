@@ -7,7 +7,7 @@ import re
 from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
-from ...wire.json_text import Json, Number, objects_in
+from ...wire.json_text import Json, Number, as_list, objects_in
 from ..adaptation import (
     CHANGED,
     DROPPED,
@@ -26,7 +26,6 @@ from ..adaptations.host_message_fields import (
     DeveloperRoleUnknown,
 )
 from ..adaptations.system_messages import SystemMessageLate, SystemMessageRefused
-from ..message_forms import listed
 from .message_refusals import ANY, RefusedContent, is_place
 from .refusal_parser import Path, Refusal
 from .refusal_table import WantedForm
@@ -202,7 +201,7 @@ def _is_changed(form: Change, body: Body, place: str) -> bool:
 
 def _messages_at(place: str, body: Body) -> list[dict[str, Json]]:
     """Return the message of *body* at *place*, or all of them."""
-    found = listed(body.get("messages"))
+    found = as_list(body.get("messages"))
     return objects_in(found if place == ANY else found[int(place) :][:1])
 
 
