@@ -217,4 +217,4 @@ def test_role_at_a_place_is_changed_where_it_is_the_developers() -> None:
     (found,) = changes_for(Refusal(roles=("1", "0")), body)
     assert apply(found, body) == [("changed", "messages[*].role")]
     assert body["messages"][0]["role"] == "system"
-    assert changes_for(Refusal(developer=True), {"messages": "developer"}) == []
+    assert changes_for(Refusal(roles=("*",)), {"messages": "developer"}) == []

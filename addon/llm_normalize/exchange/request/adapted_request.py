@@ -2,7 +2,6 @@
 
 import logging
 from dataclasses import dataclass, field
-from operator import itemgetter
 
 from mitmproxy import http
 
@@ -125,14 +124,12 @@ def credential_of(flow: http.HTTPFlow) -> bytes:
 def _credentials(flow: http.HTTPFlow) -> list[bytes]:
     request = flow.request
     fields = request.headers.fields
-    found = [
+    found = sorted(  # a client may send them in any order
         (name.lower(), value)
         for name, value in fields
         if value and name.lower() in _CREDENTIALS
-    ]
-    if len(found) > 1:
-        found.sort(key=itemgetter(0))  # a client may send them in any order
-    if request.data.path.find(b"?") >= 0:  # to read what is not there takes long
+    )
+    if b"?" in request.data.path:  # to read what is not there takes long
         query = dict(reversed(request.query.fields))  # the first counts; parsed once
         found += [
             (b"?" + name.encode(), _bytes(query[name]))

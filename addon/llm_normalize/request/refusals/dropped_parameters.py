@@ -175,8 +175,7 @@ def ordered(changes: Iterable[Change]) -> list[Change]:
 
 def _forms(refusal: Refusal, body: Body) -> Iterator[Change]:
     """Yield what of the form of messages is refused, and may be changed in *body*."""
-    places = [ANY] * refusal.developer + [*refusal.roles]
-    if any(_is_changed(_ROLE, body, place) for place in places):
+    if any(_is_changed(_ROLE, body, place) for place in refusal.roles):
         yield _ROLE
     for place, parts, null in refusal.content:
         if parts and _is_changed(_PARTS, body, place):

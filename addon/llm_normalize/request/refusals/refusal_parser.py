@@ -112,15 +112,13 @@ class Refusal:
     Attributes:
         paths: Names of parameters, and paths to them, as the provider spells them; one
             may be of something that the request does not have.
-        developer: Whether it may be the role `developer`.
-        roles: The messages, by their indexes, whose role it is.
+        roles: The messages, by their indexes, whose role it may be; `*` for any.
         content: Content of messages that has to be a text.
         forms: Forms that the words ask for.
         words: What it says, for those that ask for nothing known.
     """
 
     paths: tuple[Path, ...] = ()
-    developer: bool = False
     roles: tuple[str, ...] = ()
     content: tuple[form.RefusedContent, ...] = ()
     forms: tuple[WantedForm, ...] = ()
@@ -165,10 +163,8 @@ class _Reader:
             self._paths.extend(self._named(text))
             self._read_form(text)
             self._forms += forms_in(text, self._repeats)
-        developer = any(map(self._names_developer, self._texts))
         return Refusal(
             tuple(dict.fromkeys(filter(None, self._paths)))[:_MOST],
-            developer,
             tuple(dict.fromkeys(self._roles))[:_MOST],
             tuple(dict.fromkeys(self._content))[:_MOST],
             tuple(dict.fromkeys(self._forms))[:_MOST],
@@ -180,6 +176,8 @@ class _Reader:
         for found in form.ROLE_AT.finditer(text):
             if not self._repeats(found):
                 self._roles.append(found[1])
+        if not all(map(self._repeats, form.DEVELOPER.finditer(text))):
+            self._roles.append(form.ANY)
         for pattern in (form.TEXT, form.CONTENT):
             for found in pattern.finditer(text):
                 content = None if self._repeats(found) else form.content_in(found)
@@ -308,9 +306,6 @@ class _Reader:
                     for each in _ONE.finditer(text, *found.span("names")):
                         if not self._repeats(found, each):
                             yield _path_of(each[0])
-
-    def _names_developer(self, text: str) -> bool:
-        return any(not self._repeats(each) for each in form.DEVELOPER.finditer(text))
 
     def _repeats(self, found: re.Match[str], name: re.Match[str] | None = None) -> bool:
         """Tell whether what was *found*, or a *name* in it, is the request's own."""
