@@ -5,7 +5,6 @@ nothing away that the answer depends on, such as messages, tools or a format, un
 request says the same in other words.
 """
 
-import functools
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
@@ -141,7 +140,7 @@ class Adaptation:
     @classmethod
     def is_for(cls, host: str, port: int) -> bool:
         """Tell whether it is for requests to *host*."""
-        return any(_pattern(each).matches(host, port) for each in cls.hosts)
+        return any(HostPattern.parse(each).matches(host, port) for each in cls.hosts)
 
     @classmethod
     def is_for_model(cls, model: Json) -> bool:
@@ -198,11 +197,6 @@ class HostAdaptations:
         learns = any(each.name == LEARNED for each in adaptations)
         forms = tuple(adaptations) if learns else ()
         return cls(own, frozenset(wanted), learns, forms)
-
-
-@functools.cache
-def _pattern(text: str) -> HostPattern:
-    return HostPattern.parse(text)
 
 
 def drop(body: Body, key: str) -> list[Edit]:
