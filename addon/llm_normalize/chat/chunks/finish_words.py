@@ -5,7 +5,6 @@ failure, the fix `finish-error` sends an error with it; if it names a limit, a f
 tool, it means that; an unknown word means `stop`.
 """
 
-import functools
 import re
 
 from ...wire.json_text import Json, dumps
@@ -86,17 +85,7 @@ def meaning(given: Json) -> str:
     """Return OpenAI's word for a finish reason; empty for none, `FAILED` for a failure."""
     if not given:
         return ""
-    if isinstance(given, str) and len(given) <= _SHORT:  # the same few words recur
-        return _meaning_of(given)
-    return _meaning(_word(_given_word(given)))
-
-
-@functools.lru_cache(maxsize=256)
-def _meaning_of(given: str) -> str:
-    return _meaning(_word(given))
-
-
-def _meaning(word: str) -> str:
+    word = _word(_given_word(given))
     head, _, detail = word.partition(":")
     head = head.strip("_")
     known = _MEANT.get(_ENUM.sub("", head))
@@ -121,7 +110,6 @@ def finish_word(given: Json) -> str:
 
 
 _LONG = 200
-_SHORT = 40
 
 
 def _given_word(given: Json) -> Json:
