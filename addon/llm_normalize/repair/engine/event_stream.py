@@ -84,6 +84,9 @@ class EventStream(ABC):
         self._broken = False  # a bug was met: all passes raw
         self._unread = False  # it was the parser's: not even blocks are recognised
         self._due = b""  # bytes of the block at hand that have not been sent
+        self._begun = bytearray()
+        """What has come of a body that may be no stream of events."""
+        self._is_stream = False  # it is one
         self.comments = 0
         """Blocks that were only comments: they tell nothing but that the provider is there."""
 
@@ -104,9 +107,17 @@ class EventStream(ABC):
     def _pass_by(self, *, last: bool = False) -> None:
         """Let what waits go before a block that is too large; *last* at the end."""
 
-    def _opening(self, data: bytes) -> bytes:
-        """What is to be read of the first *data*, as long as no event has begun."""
-        return data
+    def _may_be_body(self, begun: bytearray, new: int) -> bool:
+        """Tell whether what has *begun*, *new* bytes of it now, may be no stream of events."""
+        return False
+
+    def _body(self, body: bytes, broke: bool) -> None:  # noqa: B027 - as above
+        """Send what becomes of a *body* that may be no stream; else it stays due.
+
+        Args:
+            body: All of it.
+            broke: Whether it breaks off.
+        """
 
     def _join(self, record: EventRecord, data: bytes) -> None:  # noqa: B027 - in few does anything
         """Add *data* to the end of *record*, of which something still waits."""
@@ -218,7 +229,7 @@ class EventStream(ABC):
         """The bytes to send when *data* is received, maybe none. Never raises."""
         out: list[bytes] = []
         parser = self.parser
-        if not parser.count:
+        if not (parser.count or self._is_stream):
             data = self._opening(data)
         parser.budget_left -= len(data) >> _BYTES
         may_read = parser.budget_left >= 0
@@ -251,11 +262,35 @@ class EventStream(ABC):
             self._run(data)
         return out + self.output.drain()
 
+    def _opening(self, data: bytes) -> bytes:
+        """What is to be read of the first *data*: nothing while it may be no stream."""
+        if not (self._begun or data.strip(b"\r\n")):
+            return data  # newlines keep the connection alive
+        self._begun += data
+        if self._may_be_body(self._begun, len(data)):
+            return b""
+        return self._take_begun()
+
+    def _take_begun(self) -> bytes:
+        """Hold nothing of a body any more, and return what was held."""
+        begun, self._begun = bytes(self._begun), bytearray()
+        self._is_stream = self._is_stream or bool(begun)
+        return begun
+
+    def _end_body(self, *, broke: bool = False) -> list[bytes]:
+        """The bytes to send for a body that was held until its end."""
+        self._due = begun = self._take_begun()
+        if not begun:
+            return []
+        self._guarded(self._body, begun, broke)
+        return [*self.output.drain(), *(self.feed(begun) if self._due else [])]
+
     def end(self) -> list[bytes]:
         """The bytes to send at a clean end of the stream. Never raises."""
+        out = self._end_body()
         self._run(b"")
         self._guarded(self._end)
-        return self.output.drain()
+        return [*out, *self.output.drain()]
 
     def _end(self) -> None:
         self._memory.forget()
@@ -273,8 +308,9 @@ class EventStream(ABC):
             silent: Whether that is long enough for what waits for the next event, too.
             last: Whether nothing follows, since the stream breaks off.
         """
+        out = self._end_body(broke=True) if last else []
         self._guarded(self._release, silent, last)
-        return self.output.drain()
+        return [*out, *self.output.drain()]
 
     def _release(self, silent: bool, last: bool) -> None:
         for item in self.parser.cut():
@@ -296,7 +332,7 @@ class EventStream(ABC):
     def rescue(self) -> bytes:
         """Return all that waits, as received: the repair of this stream is over."""
         self._bail(None)
-        return self.output.passed(self.parser.give_up())
+        return self.output.passed(self._take_begun() + self.parser.give_up())
 
     # -- one block after another -----------------------------------------------
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from ...chat.chunks.chunk import Tokens
 from ...wire.event_boundary import DONE
-from ...wire.json_text import dumps, is_broken, loads
+from ...wire.json_text import dumps, is_broken, loads, value_in
 from ...wire.limits import MAX_EVENT
 from ...wire.sse import Event
 from ..outcome import BLANK, EventRecord, Outcome
@@ -31,6 +31,7 @@ BODY_FIX = "answer-not-streamed"
 UNREADABLE_FIX = "data-unreadable"
 """The fix that sends a newline in the place of broken JSON."""
 
+_begins_object = re.compile(rb"\s*\{").match
 _may_be_event = re.compile(rb"[{}]").search
 """Finds what is in each event, and in each part of one, mostly."""
 
@@ -90,60 +91,24 @@ class NativeStream(EventStream):
         super().__init__(label, output, drops_comments=reader.is_on(COMMENT))
         self.raw_events = Counter[Outcome]()
         self._reader = reader
-        self._body: bytearray | None = bytearray() if reader.is_on(BODY_FIX) else None
-        """What has come of a body; None once it is known to be a stream."""
+        self._is_stream = not reader.is_on(BODY_FIX)
 
-    def _opening(self, data: bytes) -> bytes:
-        """What is to be read of the first *data*: nothing while it may be a body."""
-        body = self._body
-        if body is None or not (body or data.strip(b"\r\n")):
-            return data
-        may_be = bool(body) or data.lstrip().startswith(b"{")
-        body += data
-        if may_be and len(body) <= MAX_EVENT:
-            return b""
-        self._body = None
-        return bytes(body)
+    def _may_be_body(self, begun: bytearray, new: int) -> bool:
+        """Tell whether what has *begun* may be a JSON body."""
+        return bool(_begins_object(begun)) and len(begun) <= MAX_EVENT
 
-    def end(self) -> list[bytes]:
-        """The bytes to send at a clean end of the stream. Never raises."""
-        body, self._body = self._body, None
-        if not body:
-            return super().end()
-        self._guarded(self._whole, bytes(body))
-        rest = self.feed(bytes(body)) if self._due else []
-        return [*self.output.drain(), *rest, *super().end()]
-
-    def _whole(self, body: bytes) -> None:
-        """Make a stream of a body; what cannot be made one stays due."""
-        self._due = body
-        try:
-            value = loads(body)
-        except (ValueError, RecursionError):
-            return
-        events, fixes = self._reader.whole(value)
-        if not events:
-            return
-        record = EventRecord(self.parser.count, body)
-        record.fixed(BODY_FIX, *fixes)
-        self.parser.count += 1
-        for each in events:
-            self.output.emit(record, written(*each))
-        self._due = b""
-        self.output.close(record)
-
-    def release(self, *, silent: bool = False, last: bool = False) -> list[bytes]:
-        """The bytes held long enough; a body is held until the *last* read."""
-        body = self._body if last else None
-        if body:
-            self._body = None
-        out = self.feed(bytes(body)) if body else []
-        return [*out, *super().release(silent=silent, last=last)]
-
-    def rescue(self) -> bytes:
-        """Return all that waits, as received: the repair of this stream is over."""
-        body, self._body = self._body, None
-        return self.output.passed(bytes(body or b"")) + super().rescue()
+    def _body(self, body: bytes, broke: bool) -> None:
+        """Make a stream of a *body*; what cannot be made one stays due."""
+        value = None if broke else value_in(body)
+        events, fixes = (
+            self._reader.whole(value) if isinstance(value, dict) else ((), ())
+        )
+        if events:
+            record = EventRecord(self.parser.count, body, fixes=[BODY_FIX])
+            self.parser.count += 1
+            self._due = b""
+            self._emit(record, events, fixes)
+            self.output.close(record)
 
     def keep_alive(self) -> bytes:
         """The bytes that keep the client's connection alive, between blocks."""
@@ -231,7 +196,7 @@ class NativeStream(EventStream):
     @property
     def holds(self) -> bool:
         """Whether anything that was understood has not been sent."""
-        return bool(self._body)
+        return bool(self._begun)
 
     @property
     def tokens(self) -> Tokens:

@@ -4,7 +4,6 @@ Its headers have been sent by then, so its status stays.
 """
 
 import re
-from typing import Any
 
 from ...chat.errors.failed_body import is_page_or_words
 from ...wire.json_text import dumps
@@ -29,62 +28,22 @@ class PageOrStream(Pipeline):
     never held, because none starts like this.
     """
 
-    def __init__(self, *of: Any, **more: Any) -> None:
-        super().__init__(*of, **more)
-        self._words = b""
-        self._is_ordinary = False
+    def _may_be_body(self, begun: bytearray, new: int) -> bool:
+        """Tell whether what has *begun*, *new* bytes of it now, may be a page or words."""
+        text = b"" if BOM.startswith(begun) else begun.removeprefix(BOM).lstrip()
+        if any(each.startswith(text) for each in _FIELDS):
+            return True
+        unread = max(len(text) - new - _LONGEST, 0)
+        return not (_EVENT.search(text, unread) or len(begun) > _MAX_HELD)
 
-    def _opening(self, data: bytes) -> bytes:
-        """What is to be read of the first *data*: nothing while it may be a page or words."""
-        words = self._words + data
-        # Newlines keep the connection alive.
-        if self._is_ordinary or not words.strip(b"\r\n"):
-            return data
-        begun = b"" if BOM.startswith(words) else words.removeprefix(BOM).lstrip()
-        is_field = any(each.startswith(begun) for each in _FIELDS)
-        unread = max(len(begun) - len(data) - _LONGEST, 0)
-        if is_field or not (_EVENT.search(begun, unread) or len(words) > _MAX_HELD):
-            self._words = words
-            return b""
-        self._words = b""
-        self._is_ordinary = True
-        return words
-
-    @property
-    def holds(self) -> bool:
-        """Whether anything that was received has not been sent."""
-        return bool(self._words) or super().holds
-
-    def end(self) -> list[bytes]:
-        """The bytes to send at a clean end of the stream. Never raises."""
-        return [*self._as_error(), *super().end()]
-
-    def release(self, *, silent: bool = False, last: bool = False) -> list[bytes]:
-        """The bytes held long enough; text is held until the *last* read."""
-        error = self._as_error() if last else []
-        return [*error, *super().release(silent=silent, last=last)]
-
-    def _as_error(self) -> list[bytes]:
-        """Return the held text as an error event; if it is not text, return it repaired."""
-        words, self._words = self._words, b""
-        if not words:
-            return []
-        record = EventRecord(self.parser.count, words)
-        if is_page_or_words(words, _WORDS):
-            error = self._chain.error(record, words.removeprefix(BOM).decode())
-            if record.fixes:
-                self.parser.count += 1
-                self.output.emit(record, encode(dumps(error)))
-                self.output.close(record)
-                return self.output.drain()
-        self._is_ordinary = True
-        return self.feed(words)
-
-    def rescue(self) -> bytes:
-        """Return everything held, as received: the repair of this stream is over."""
-        words, self._words = self._words, b""
-        return super().rescue() + self.output.passed(words)
-
-    def abandon(self) -> bool:
-        """Close the records of a stream that broke off; tell whether anything was held."""
-        return super().abandon() or bool(self._words)
+    def _body(self, body: bytes, broke: bool) -> None:
+        """Send a page or words as an error event; else *body* stays due."""
+        if not is_page_or_words(body, _WORDS):
+            return
+        record = EventRecord(self.parser.count, body)
+        error = self._chain.error(record, body.removeprefix(BOM).decode())
+        if record.fixes:
+            self.parser.count += 1
+            self._due = b""
+            self.output.emit(record, encode(dumps(error)))
+            self.output.close(record)

@@ -104,7 +104,8 @@ class Pipeline(EventStream):
     @property
     def holds(self) -> bool:
         """Whether anything that was understood has not been sent."""
-        return self._chain.waits or self._machine.state.has_held_data
+        has_held_data = self._machine.state.has_held_data
+        return bool(self._begun) or self._chain.waits or has_held_data
 
     @property
     def tokens(self) -> Tokens:
@@ -171,7 +172,7 @@ class Pipeline(EventStream):
         self.output.settle()
         record = EventRecord(self.parser.count, None)
         held = [*self._chain.flush(record), *self._chain.end(record, None)]
-        return self._machine.abandon() or bool(held)
+        return self._machine.abandon() or bool(held or self._begun)
 
     def _event(self, record: EventRecord, event: Event) -> None:
         self.event_repair.event(record, event)
