@@ -72,7 +72,7 @@ ROOMS = {
     "request/adaptations": {"request"},
     "request/refusals": {"request", "request/adaptations"},
     "exchange/message": set(),
-    "exchange/request": {"exchange/message"},
+    "exchange/request": {"exchange/message", "exchange/stream"},
     "exchange/record": {"exchange/message", "exchange/request"},
     "exchange/stream": set(),
     "exchange/state": {

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from each_case import each_case
+from llm_normalize.exchange.stream.native_stream import NativeStream
 from llm_normalize.native_fixes import NATIVE_FIXES
 from llm_normalize.native_fixes import message_events as m
 from llm_normalize.native_fixes import response_events as r
@@ -15,7 +16,6 @@ from llm_normalize.native_fixes.native_fix import NativeExample, NativeFix, wire
 from llm_normalize.native_fixes.native_fix import ResponsesExample as Response
 from llm_normalize.protocols.messages.native import block_reader, message_reader
 from llm_normalize.protocols.native_readers import native_reader
-from llm_normalize.repair.engine.native_stream import NativeStream
 from llm_normalize.repair.outcome import EventRecord
 
 

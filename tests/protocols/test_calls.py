@@ -1,11 +1,11 @@
 """Ids of calls: none is there twice, nor taken for one that is known."""
 
+from llm_normalize.exchange.stream.native_stream import NativeStream
 from llm_normalize.native_fixes import message_events as m
 from llm_normalize.native_fixes.native_fix import wire
 from llm_normalize.protocols.calls import CallIds
 from llm_normalize.protocols.messages.native.message_reader import MessagesReader
 from llm_normalize.protocols.native_reader import NativeAsked
-from llm_normalize.repair.engine.native_stream import NativeStream
 
 
 def test_id_is_none_that_a_client_takes_for_a_known_one() -> None:

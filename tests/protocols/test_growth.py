@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from growth import MOST, growth
+from llm_normalize.exchange.stream.native_stream import NativeStream
 from llm_normalize.native_fixes import message_events as m
 from llm_normalize.native_fixes.native_fix import wire as native_wire
 from llm_normalize.protocols import PROTOCOLS
@@ -17,7 +18,6 @@ from llm_normalize.protocols.object_end import ObjectEnd
 from llm_normalize.protocols.protocol import ClientProtocol, UntranslatableError
 from llm_normalize.protocols.responses import RESPONSES
 from llm_normalize.protocols.responses.custom_input import CustomInput
-from llm_normalize.repair.engine.native_stream import NativeStream
 from llm_normalize.repair.fix import calling, chunk, head, rest
 
 type Make = Callable[[int], dict[str, Any]]

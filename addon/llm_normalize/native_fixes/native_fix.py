@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
+from ..protocols.answer_stream import written
 from ..protocols.protocol import JsonObject
 from ..repair.declaration import Declaration
-from ..repair.engine.native_stream import written
 from .message_events import start
 
 type Events = Sequence[JsonObject | bytes]
@@ -22,7 +22,7 @@ REQUEST: JsonObject = {"model": "acme-1", "stream": True}
 def wire(events: Events) -> bytes:
     """Return the bytes of an example's events."""
     return b"".join(
-        each if isinstance(each, bytes) else written(each["type"], each)
+        each if isinstance(each, bytes) else written([(each["type"], each)])
         for each in events
     )
 

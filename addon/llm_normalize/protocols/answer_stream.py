@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from ..wire.event_boundary import DONE
 from ..wire.json_text import Json, as_object, dumps, loads, loads_leniently
 from ..wire.limits import MAX_EVENT
-from ..wire.sse import Comments, Event, EventParser, Gap, Item
+from ..wire.sse import Comments, Event, EventParser, Gap, Item, encode
 from .protocol import AnswerTranslator, JsonObject, ServerEvent
 
 logger = logging.getLogger(__name__)
@@ -117,8 +117,9 @@ class AnswerStream:
 
 
 def written(events: Iterable[ServerEvent]) -> bytes:
-    """Return *events* as they are sent."""
+    """Return *events* as they are sent, each under its name if it has one."""
     return b"".join(
-        b"event: %b\ndata: %b\n\n" % (name.encode(), dumps(data))
+        (b"event: %b\n" % name.encode(errors="replace") if name else b"")
+        + encode(dumps(data))
         for name, data in events
     )

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from each_case import each_case
 from judge.responses import Event, check_events, meaning_of, meaning_of_deltas
+from llm_normalize.exchange.stream.native_stream import NativeStream
 from llm_normalize.native_fixes.native_fix import wire
 from llm_normalize.protocols.native_reader import NativeAsked
 from llm_normalize.protocols.responses.native.response_reader import ResponsesReader
-from llm_normalize.repair.engine.native_stream import NativeStream
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.limits import MAX_EVENT
 from native_faults import (

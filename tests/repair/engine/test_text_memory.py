@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.state.stream_state import Asked, Seen
+from llm_normalize.exchange.stream.native_stream import NativeStream
 from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.native_fixes import message_events as in_messages
 from llm_normalize.native_fixes import response_events as in_responses
@@ -26,7 +27,6 @@ from llm_normalize.protocols.answer_stream import AnswerStream
 from llm_normalize.protocols.native_readers import native_reader
 from llm_normalize.protocols.protocol import ClientProtocol
 from llm_normalize.repair.engine import fix_chain
-from llm_normalize.repair.engine.native_stream import NativeStream
 from llm_normalize.repair.engine.output import Output
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.engine.text_memory import Around, TextMemory

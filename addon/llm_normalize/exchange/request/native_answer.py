@@ -20,13 +20,13 @@ from ...protocols.native_reader import NativeReader
 from ...protocols.native_readers import native_reader
 from ...protocols.protocol import ClientProtocol, JsonObject
 from ...repair.engine.body import STATUS, STREAM, repair_body, status_due
-from ...repair.engine.native_stream import NativeStream
 from ...repair.engine.stream_to_body import MOST, values_in
 from ...repair.fix import Fix
 from ...repair.outcome import EventRecord
 from ...routing.hosts import Hosts
 from ...wire.json_text import as_object, dumps, value_in
 from ..message.message_body import put_content, request_body
+from ..stream.native_stream import NativeStream
 from .adapted_request import Adapted
 
 _PACKED = b"toolu-base64-"

@@ -2,7 +2,8 @@
 
 Unchanged events are sent as the bytes that were received. Every block is one `EventRecord`,
 which is handed over when all of it has been sent. What an event means is for those derived
-from this: chat's repair (`pipeline`) and that of other protocols (`native_stream`).
+from this: chat's repair (`pipeline`) and that of other protocols
+(`exchange/stream/native_stream.py`).
 """
 
 import logging

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from each_case import each_case
+from llm_normalize.exchange.stream.native_stream import NativeStream
 from llm_normalize.native_fixes import message_events as m
 from llm_normalize.native_fixes import response_events as r
 from llm_normalize.native_fixes.native_fix import wire
 from llm_normalize.protocols.native_readers import native_reader
-from llm_normalize.repair.engine.native_stream import NativeStream
 from llm_normalize.repair.outcome import EventRecord
 from native_faults import ALL, CALLS, CUT, ONE_CALL, REQUEST, RIGHT, TEXT, made, stream
 

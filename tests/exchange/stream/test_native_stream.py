@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from llm_normalize.exchange.stream.native_stream import NativeStream
 from llm_normalize.native_fixes import message_events as m
 from llm_normalize.native_fixes.native_fix import wire as native_wire
 from llm_normalize.native_fixes.response_events import WHOLE
@@ -14,7 +15,6 @@ from llm_normalize.protocols.calls import CallIds
 from llm_normalize.protocols.messages.native.message_reader import MessagesReader
 from llm_normalize.protocols.native_reader import NativeAsked
 from llm_normalize.protocols.native_readers import native_reader
-from llm_normalize.repair.engine.native_stream import NativeStream
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.limits import MAX_EVENT
 

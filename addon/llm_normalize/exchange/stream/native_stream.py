@@ -12,16 +12,19 @@ Nothing waits, but for a body in the place of the stream: it is whole at its end
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from ...chat.chunks.chunk import Tokens
+from ...protocols.answer_stream import written
+from ...protocols.native_reader import NativeReader
+from ...protocols.protocol import ServerEvent
+from ...repair.engine.event_stream import COMMENT, EventStream
+from ...repair.engine.output import Output
+from ...repair.outcome import BLANK, EventRecord, Outcome
 from ...wire.event_boundary import DONE
-from ...wire.json_text import dumps, is_broken, loads, value_in
+from ...wire.json_text import is_broken, loads, value_in
 from ...wire.limits import MAX_EVENT
 from ...wire.sse import Event
-from ..outcome import BLANK, EventRecord, Outcome
-from .event_stream import COMMENT, EventStream
-from .output import Output
 
 _EVENT_NAME = b"event"
 DONE_FIX = "done-foreign"
@@ -35,45 +38,6 @@ _begins_object = re.compile(rb"\s*\{").match
 _may_be_event = re.compile(rb"[{}]").search
 """Finds what is in each event, and in each part of one, mostly."""
 
-type NamedEvent = tuple[str, dict[str, Any]]
-
-
-class Reader(Protocol):
-    """Says what the client gets for each event: see `protocols.native_reader.NativeReader`."""
-
-    is_over: bool
-    is_complete: bool
-    tokens: Tokens
-    words: str
-
-    def more(self, words: str, /) -> None:
-        """Take an event that differs from the last one in its words and number alone."""
-
-    def event(
-        self, name: str, value: dict[str, Any], /
-    ) -> tuple[Sequence[NamedEvent], Sequence[str]]:
-        """The events in the place of one, and the fixes that changed something."""
-
-    def lose(self) -> None:
-        """Know that an event was lost: nobody can read it, its client neither."""
-
-    def end(self) -> tuple[Sequence[NamedEvent], Sequence[str]]:
-        """The events behind the last one at a clean end."""
-
-    def done(self) -> tuple[Sequence[NamedEvent], Sequence[str]]:
-        """The events in the place of chat's `[DONE]`."""
-
-    def whole(
-        self, value: dict[str, Any], /
-    ) -> tuple[Sequence[NamedEvent], Sequence[str]]:
-        """The events in the place of a body that was sent for a stream."""
-
-    def keep_alive(self) -> Sequence[NamedEvent]:
-        """A sign of life, if the protocol has one that fits here."""
-
-    def is_on(self, fix: str, /) -> bool:
-        """Tell whether a fix is applied."""
-
 
 class NativeStream(EventStream):
     """One such stream. See `EventStream`.
@@ -85,7 +49,7 @@ class NativeStream(EventStream):
     """
 
     def __init__(
-        self, reader: Reader, on_record: Callable[[EventRecord], None], label: str
+        self, reader: NativeReader, on_record: Callable[[EventRecord], None], label: str
     ) -> None:
         output = Output(on_record, label, verbatim=True)
         super().__init__(label, output, drops_comments=reader.is_on(COMMENT))
@@ -113,7 +77,7 @@ class NativeStream(EventStream):
     def keep_alive(self) -> bytes:
         """The bytes that keep the client's connection alive, between blocks."""
         events = () if self._broken else self._reader.keep_alive()
-        made = b"".join(written(*each) for each in events)
+        made = written(events)
         return self.output.passed(made) if made else super().keep_alive()
 
     def _event(self, record: EventRecord, event: Event) -> None:
@@ -136,7 +100,7 @@ class NativeStream(EventStream):
             record.fixed(BLANK)
         for each in events:
             is_same = each[1] is value and each[0] == name and not is_open
-            self.output.emit(record, event.raw if is_same else written(*each))
+            self.output.emit(record, event.raw if is_same else written([each]))
         if self._reader.words:
             self._memory.follow(record, self._reader.words)
 
@@ -168,11 +132,11 @@ class NativeStream(EventStream):
         return True
 
     def _emit(
-        self, record: EventRecord, events: Sequence[NamedEvent], fixes: Sequence[str]
+        self, record: EventRecord, events: Sequence[ServerEvent], fixes: Sequence[str]
     ) -> None:
         record.fixed(*fixes)
         for each in events:
-            self.output.emit(record, written(*each))
+            self.output.emit(record, written([each]))
 
     def _conclude(self) -> None:
         events, fixes = self._reader.end()
@@ -234,9 +198,3 @@ def _object_in(data: bytes, event: Event) -> tuple[dict[str, Any] | None, Outcom
     if not isinstance(value, dict):
         return None, Outcome.NOT_A_CHUNK
     return value, Outcome.UNDERSTOOD
-
-
-def written(name: str, value: dict[str, Any]) -> bytes:
-    """Return an event as it is sent."""
-    line = b"event: %b\n" % name.encode(errors="replace") if name else b""
-    return b"%bdata: %b\n\n" % (line, dumps(value))
