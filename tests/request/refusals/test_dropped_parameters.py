@@ -211,6 +211,12 @@ def test_content_takes_the_form_that_is_wanted(content: Any, edits: int) -> None
     assert changes_for(Refusal(content=(RefusedContent(*content),)), body) == []
 
 
+@pytest.mark.parametrize("place", ["0", "*"])
+def test_content_of_what_is_no_message_is_left(place: str) -> None:
+    refused = RefusedContent(place, parts=True, null=True)
+    assert changes_for(Refusal(content=(refused,)), {"messages": ["Hi"]}) == []
+
+
 def test_role_at_a_place_is_changed_where_it_is_the_developers() -> None:
     body: Any = {"messages": [{"role": "developer", "content": "x"}, *HI]}
     assert changes_for(Refusal(roles=("1",)), body) == []
