@@ -154,6 +154,13 @@ def test_bug_at_the_end_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pipe.end() == [STOP]
 
 
+def test_bug_in_a_pause_sends_no_newline_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe = Pipeline(STREAM, FIXES)
+    assert b"".join(pipe.feed(GOOD + b"\n")) == GOOD + b"\n"
+    monkeypatch.setattr(Machine, "release", fail)
+    assert not b"".join(pipe.release())
+
+
 # -- errors that are chunks, too ---------------------------------------------------
 
 SAID = chunk({"role": "assistant", "content": "Hi"})

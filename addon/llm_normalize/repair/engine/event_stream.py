@@ -388,13 +388,13 @@ class EventStream(ABC):
             case _:
                 self.output.settle()
                 self._handle(item)
+        self._due = b""
 
     def _handle(self, event: Event) -> None:
         known = self.known(event.raw, event.n)
         if known is not None:
             self.parser.budget_left -= self.output.cost
             self.output.add(known)
-            self._due = b""
         else:
             self._repair(event)
 
