@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 46_483, "scripts": 7_493, "tests": 51_965}
+BUDGETS = {"addon": 45_151, "scripts": 7_482, "tests": 51_593}
 """Code lines: without blanks, comments and docstrings."""
-MODULES = 425
+MODULES = 423
 """Modules of the addon."""
 _NO_CODE = {
     tokenize.COMMENT,
