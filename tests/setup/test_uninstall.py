@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from llm_normalize.records.log_file import LogFile
 from llm_normalize.setup import leftovers, uninstall
 from support import status_page
 
@@ -170,6 +171,31 @@ def test_a_proxy_that_runs_is_to_be_stopped_first(
     assert f"a proxy still uses {home / '.mitmproxy'}: {stop}\n" in said.err
     assert "the files stay until that is done" in said.err
     assert "Removed" not in said.out
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("pairs-1.jsonl", "stop the one on port 1, which writes "),
+        ("pairs-exec-2.jsonl", "stop the program whose proxy writes "),
+    ],
+)
+def test_who_writes_a_pairs_log_is_to_be_stopped_first(
+    name: str,
+    says: str,
+    home: Path,
+    used: list[Path],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    log = LogFile(home / ".mitmproxy" / "normalize" / name, 1000, print)
+    log.append([b"{}\n"])
+    try:
+        assert uninstall.main(["--yes"]) == 1
+        assert says in capsys.readouterr().err
+        assert all(each.exists() for each in used)
+    finally:
+        log.close()
+    assert uninstall.main(["--yes"]) == 0  # its lock is there, and nobody holds it
 
 
 def test_a_demo_of_another_user_stays(
