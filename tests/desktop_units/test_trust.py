@@ -492,11 +492,21 @@ def test_what_an_update_overlooked_is_a_failure_until_it_is_made_good(
 
 
 @pytest.mark.parametrize(
-    "err",
-    ["dpkg: error: dpkg was interrupted, you must manually run it\nNote: a word\n", ""],
+    ("err", "repair"),
+    [
+        (
+            "dpkg: error: dpkg frontend lock was locked by process 7\nNote: a word\n",
+            "wait until apt or dpkg has ended, then start this again",
+        ),
+        (
+            "dpkg: error: dpkg was interrupted, you must manually run it\n",
+            "sudo dpkg --configure -a; once that is repaired, start this again",
+        ),
+        ("", "once that is repaired, start this again"),
+    ],
 )
 def test_a_hook_that_failed_is_a_failure_though_the_update_ends_well(
-    err: str, hooked: Hooked, capsys: pytest.CaptureFixture[str]
+    err: str, repair: str, hooked: Hooked, capsys: pytest.CaptureFixture[str]
 ) -> None:
     hook = "/etc/ca-certificates/update.d/jks-keystore"
     out = f"Running hooks...\nE: {hook} exited with code 2.\ndone.\n"
@@ -506,7 +516,7 @@ def test_a_hook_that_failed_is_a_failure_though_the_update_ends_well(
         assert said.startswith(begins)
         assert f"its hook failed: {hook} (2)" in said
         assert err.partition("\n")[0] in said
-        assert said.endswith("once that is repaired, start this again")
+        assert said.endswith(repair)
 
 
 def test_javas_keystore_is_read_by_keytool_where_there_is_one(
@@ -530,11 +540,18 @@ def test_javas_keystore_is_read_by_keytool_where_there_is_one(
     assert act(hooked, "remove", capsys).startswith("ok: ")
 
 
-def test_a_bundle_that_has_it_still_is_a_failure(
+def test_a_bundle_that_has_it_still_is_a_failure_unless_somebody_else_put_it_there(
     linux: Simulated,
     tmp_path: Path,
+    mine: Certificate,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    start(linux, "install", "--yes").install()
+    copy = linux.places["folder"] / "theirs.crt"
+    copy.write_text(mine.pem)
+    assert act(linux, "remove", capsys).endswith(f"trusted still, by {copy}")
+    copy.unlink()
+    linux.update([])
     start(linux, "install", "--yes").install()
     bundle = linux.places["bundle"]
     linux.places["bundle"] = tmp_path / "elsewhere"  # so the update changes nothing
@@ -659,7 +676,7 @@ def loosen(confdir: Path) -> None:
     confdir.chmod(0o777)
 
 
-def test_what_others_can_get_at_is_reported_with_the_repair(
+def test_what_others_can_get_at_is_reported_and_repaired(
     linux: Simulated, confdir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     loosen(confdir)
@@ -671,8 +688,10 @@ def test_what_others_can_get_at_is_reported_with_the_repair(
     ]
     assert authority.loose(replace(linux, system="windows"), confdir) == []
     start(linux, "install", "--yes").install()
-    shown = capsys.readouterr().out.partition("Trusting it means")[0]
-    assert [f"WARNING: {each}\n" in shown for each in reported] == [True] * 3
+    assert "WARNING: " in capsys.readouterr().out
+    assert authority.loose(linux, confdir) == []
+    assert stat.S_IMODE(confdir.stat().st_mode) == 0o755
+    assert stat.S_IMODE((confdir / "mitmproxy-ca.pem").stat().st_mode) == 0o600
 
 
 # Asking

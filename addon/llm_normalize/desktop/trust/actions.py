@@ -67,7 +67,7 @@ class Actions(Session):
     def install(self) -> None:
         """Make the stores trust the CA."""
         fresh = load(self.confdir) is None
-        self.sudo()
+        self.sudo(unused=fresh)
         certificate = make(self.confdir)
         if fresh:
             print(f"mitmproxy's CA has been made in {self.confdir}.")
@@ -77,7 +77,7 @@ class Actions(Session):
                 f"it is not valid now: move {self.confdir / KEYS[0]} away, and "
                 "mitmproxy makes another"
             )
-        self.warn_of_loose()
+        self.repair_permissions()
         todo = self._todo(certificate)
         if not todo:
             return
@@ -170,7 +170,7 @@ class Actions(Session):
     def remove(self) -> None:
         """Take away what was installed, whatever the CA is by now."""
         entries = [each for each in self.record.entries() if self.chosen(each.store)]
-        self.sudo()
+        self.sudo(unused=not entries)
         if not entries:
             print(f"Nothing to remove is recorded in {self.record.path}.")
             print(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,7 +126,7 @@ class _Bundled(Store):
                 line for line in outcome.err.splitlines() if "error" in line.lower()
             ]
             why = f": {reported[0].strip()}" if reported else ""
-            raise PartlyError(f"its hook failed: {hooks}{why}; {AGAIN}")
+            raise PartlyError(f"its hook failed: {hooks}{why}; {_repair(why)}")
         return outcome
 
     def why(self, outcome: Result) -> str:
@@ -196,11 +196,28 @@ class Anchors(_Bundled):
         if path.exists():
             raise StoreError("; ".join([f"{path} is there still", *failed]))
         if self.holds():
+            copy = next(self.copies(), None)
+            if copy is not None:
+                return f"{path} removed; it is trusted still, by {copy}"
             failed.append(f"{path} is removed, but {self.bundle} still has the CA")
         failed += self.faults(wanted=False)
         if failed:
             raise StoreError("; ".join(failed))
         return f"{path} removed"
+
+    def copies(self) -> Iterator[Path]:
+        """Yield files with the certificate, put there by others."""
+        for folder in self.sources:
+            for path in sorted(folder.rglob(f"*{Path(self.place).suffix}")):
+                with suppress(OSError):
+                    text = path.read_text(encoding="utf-8", errors="replace")
+                    if self.certificate in read(text):
+                        yield path
+
+    @property
+    def sources(self) -> Iterable[Path]:
+        """The folders from which the bundle is made."""
+        return [Path(self.place).parent]
 
     @contextmanager
     def updating(self) -> Iterator[list[str]]:
@@ -219,6 +236,11 @@ class Debian(Anchors):
     """
 
     conf: Path
+
+    @property
+    @override
+    def sources(self) -> Iterable[Path]:
+        return [*super().sources, self.conf.parents[1] / "usr/share/ca-certificates"]
 
     @override
     def faults(self, *, wanted: bool) -> list[str]:
@@ -289,6 +311,15 @@ class Arch(_Bundled):
         if faults := self.faults(wanted=False):
             raise StoreError("; ".join(faults))
         return "removed by `trust anchor`"
+
+
+def _repair(why: str) -> str:
+    """The repair of a failed hook."""
+    if "interrupted" in why:
+        return f"sudo dpkg --configure -a; {AGAIN}"
+    if "lock" in why:
+        return "wait until apt or dpkg has ended, then start this again"
+    return AGAIN
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """One start of `llm-normalize trust`: its folder, its user, the lines it prints, and its lock.
 
-The user's folder is locked, without a file that would stay in it.
+Folders are locked, without a file that would stay in them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ...home import trust_advice
@@ -20,6 +21,7 @@ from .certificate import Certificate
 from .record import TrustRecord
 
 WIDTH = 14
+_STEP = 0.1  # seconds between looks
 
 
 class BusyError(Exception):
@@ -59,23 +61,17 @@ class Session:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other starts of this user from the record and the stores.
+        """Keep other starts from this folder, this user's browsers and this system.
 
         Raises:
             BusyError: Another one is at work.
         """
-        with contextlib.ExitStack() as stack:
-            try:
-                number = os.open(self.machine.home, os.O_RDONLY)
-                stack.callback(os.close, number)
-                lock(number)
-            except BlockingIOError:
-                raise BusyError(
-                    "another `trust` is at work: wait until it has ended, or answer what "
-                    "it asks, then start this again"
-                ) from None
-            except OSError:
-                pass  # some network file systems have no locks
+        system = self.machine.root_folder / "etc" / "ssl" / "certs"
+        own = [each for each in (self.confdir, self.machine.home) if each.is_dir()]
+        shared = [system] if system.is_dir() and self.chosen("system") else []
+        with locked(own, shared) as warnings:
+            for warning in warnings:
+                print(f"WARNING: {warning}")
             yield
 
     def chosen(self, name: str) -> bool:
@@ -99,11 +95,15 @@ class Session:
         if answer.strip().lower() not in ("y", "yes"):
             raise Refused("nothing was done, as you did not agree")
 
-    def sudo(self) -> None:
+    def sudo(self, *, unused: bool = False) -> None:
         """Tell who is root by sudo whose browsers and whose CA this is about.
 
+        Args:
+            unused: Whether root's folder has not been used so far.
+
         Raises:
-            AuthorityError: That is hardly meant: no folder is named.
+            AuthorityError: That cannot be meant: a CA that no proxy uses, or files of
+                root's in the user's own folder.
         """
         user = self.machine.environ.get("SUDO_USER", "")
         if not self.machine.is_root() or user in ("", "root"):
@@ -113,7 +113,8 @@ class Session:
             f"{self.confdir}, while {user}'s programs have their own. Start it as {user}, "
             "without sudo, which it calls where it must"
         )
-        if not self.flags.confdir:
+        is_theirs = unused or self.machine.home.stat().st_uid != 0
+        if is_theirs and not self.flags.confdir:
             raise AuthorityError(
                 f"{whose}. If the proxy itself runs as root, add --confdir {self.confdir}"
             )
@@ -134,12 +135,71 @@ class Session:
         self.line("valid", valid)
         self.line("SHA-256", certificate.fingerprint)
 
-    def warn_of_loose(self) -> None:
-        """Tell what others could read or change, with the commands that repair it."""
+    def repair_permissions(self) -> None:
+        """Report what others could read, and repair it if the user agrees."""
         found = loose(self.machine, self.confdir)
         for each in found:
             print(f"WARNING: {each}")
-        if found:
-            print(
-                "If somebody may have copied the key, move the CA away: another is made."
-            )
+        if not found:
+            return
+        print("If somebody may have copied the key, move the CA away: another is made.")
+        try:
+            self.ask("Repair that?")
+        except Refused as refused:
+            if not sys.stdin.isatty():
+                raise
+            print(f"Not repaired: {refused}.")
+            return
+        for each in found:
+            try:
+                each.path.chmod(each.wanted)
+            except OSError as error:
+                print(f"{each.path}: {error.strerror}: not repaired")
+                self.failed = True
+
+
+@contextlib.contextmanager
+def locked(
+    folders: Iterable[Path], shared: Iterable[Path] = (), seconds: float = 30
+) -> Iterator[list[str]]:
+    """Hold *folders*, which are there, against other starts; lend what could not be locked.
+
+    Args:
+        folders: What is this user's.
+        shared: What other users' starts hold, too, for a moment.
+        seconds: How long to wait for one of those.
+
+    Raises:
+        BusyError: Another start holds one of them.
+    """
+    warnings = []
+    waits = {**dict.fromkeys(folders, 0.0), **dict.fromkeys(shared, seconds)}
+    with contextlib.ExitStack() as stack:
+        for folder, wait in waits.items():
+            try:
+                _lock(folder, stack, time.monotonic() + wait)
+            except BlockingIOError:
+                raise BusyError(
+                    f"another `trust` is at work (it holds {folder}): wait until it has "
+                    "ended, or answer what it asks, then start this again"
+                ) from None
+            except OSError as error:
+                warnings.append(
+                    f"{folder} cannot be locked ({error.strerror}): start no second "
+                    "`trust` until this one has ended"
+                )
+        yield warnings
+
+
+def _lock(folder: Path, stack: contextlib.ExitStack, until: float) -> None:
+    number = os.open(folder, os.O_RDONLY)
+    stack.callback(os.close, number)
+    while True:
+        try:
+            lock(number)
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                raise
+            time.sleep(_STEP)
+        else:
+            return
