@@ -125,7 +125,7 @@ BRINGS = {
 }
 """What mitmproxy itself depends on, and which subpackages use it."""
 TOOLS_BRING = {
-    "certifi", "cryptography", "h2", "jinja2", "markupsafe", "mitmproxy", "ruamel", "tornado",
+    "certifi", "cryptography", "h11", "h2", "jinja2", "markupsafe", "mitmproxy", "ruamel", "tornado",
 }  # fmt: skip
 """Likewise, what a tool may import; and, in one module, psutil."""
 # The standalone binary lacks parts of the standard library (sqlite3, zoneinfo,

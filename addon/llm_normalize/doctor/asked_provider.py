@@ -4,13 +4,10 @@ Nothing is followed: the key is for the host that was named. An answer is bounde
 bytes and in time, and this module returns none that has the key in it.
 """
 
-import threading
+import asyncio
 import time
-from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from http.client import HTTPResponse
 from urllib.parse import urlsplit
 
 from mitmproxy import http
@@ -23,7 +20,7 @@ from ..text.printable import brief
 from ..wire.content_encoding import CorruptBodyError, Decoder, decoder_for
 from ..wire.json_text import dumps
 from ..wire.sse import Event, EventParser
-from .http_request import ConnectError, DisconnectedError, posted, reads
+from .http_request import ConnectError, DisconnectedError, Response, posted
 from .probes import JSON_TYPE, PENDING_HEADER, Answer, Request
 
 LARGE = 2 * 1024 * 1024
@@ -70,19 +67,26 @@ class Secrets:
 class _Coming:
     """An answer on its way."""
 
-    started: float = field(default_factory=time.monotonic)
-    answer: Answer | None = None
+    started: float
+    decoder: Decoder
     data: bytearray = field(default_factory=bytearray)
+    first: float | None = None
+    last: float | None = None
     _parser: EventParser = field(default_factory=EventParser)
 
-    def feed(self, part: bytes) -> None:
-        """Take what one read brought, decoded."""
-        assert self.answer is not None
-        self.data += part
-        if any(_says(item) for item in self._parser.feed(part)):
-            self.answer.last_ms = self.since()
-            if self.answer.first_ms is None:
-                self.answer.first_ms = self.answer.last_ms
+    def feed(self, raw: bytes) -> None:
+        """Take what one read brought.
+
+        Raises:
+            CorruptBodyError: It cannot be decoded.
+        """
+        for part in self.decoder.feed(raw):
+            self.data += part
+            if any(_says(item) for item in self._parser.feed(part)):
+                self.last = self.since()
+                self.first = self.last if self.first is None else self.first
+            if len(self.data) > LARGE:
+                return
 
     def since(self) -> float:
         """The milliseconds since the request was sent."""
@@ -125,64 +129,61 @@ class Provider:
         Raises:
             AskError: There is none.
         """
-        coming = _Coming()
-        broke = ""
         try:
-            _within(self._timeout, lambda: self._receive(request, coming))
-        except TimeoutError:
-            waited = f"within {self._timeout:g} s"
-            if coming.answer is None:
-                raise NoAnswerError(f"{self._name} did not answer {waited}") from None
-            broke = f"it was not complete {waited}"
-        except CorruptBodyError as error:
-            broke = f"the compressed body is corrupt ({brief(str(error))})"
+            return asyncio.run(self._ask(request))
         except ConnectError as error:
-            raise AskError(self._shown(error)) from None
+            raise AskError(brief(self.secrets.masked(str(error)))) from None
         except ValueError as error:
-            raise AskError(
-                f"it cannot be asked that way: {self._shown(error)}"
-            ) from None
-        except DisconnectedError as error:
-            if coming.answer is None:
-                raise NoAnswerError(
-                    f"{self._name} gave no answer: {self._shown(error)}"
-                ) from None
-            broke = "the connection broke off before the end of the answer"
-        answer = coming.answer
-        assert answer is not None
-        answer.broke = answer.broke or broke
-        answer.total_ms = coming.since()
-        answer.data = self.secrets.masked_bytes(bytes(coming.data))
-        return answer
+            why = self.secrets.masked(str(error))
+            raise AskError(f"it cannot be asked that way: {brief(why)}") from None
 
     @property
     def _name(self) -> str:
         return brief(self.host)
 
-    def _shown(self, error: Exception) -> str:
-        return brief(self.secrets.masked(str(error)))
-
-    def _receive(self, request: Request, coming: _Coming) -> None:
-        """Send *request* and read its answer into *coming*."""
+    async def _ask(self, request: Request) -> Answer:
+        coming: _Coming | None = None
+        answer: Answer | None = None
+        decoder: Decoder | None = None
         loopback = is_loopback(urlsplit(self.url).hostname or "")
-        with posted(
-            self.url,
-            self._headers,
-            dumps(request.body),
-            may_use_proxy=not loopback,  # what is here needs none
-        ) as response:
-            coming.answer, decoder = self._begun(request, response)
-            if decoder is None:
-                return  # what cannot be read is not looked at: the key may be in it, too
-            for raw in reads(response):
-                for part in decoder.feed(raw):
-                    coming.feed(part)
-                    if len(coming.data) > LARGE:
-                        coming.answer.broke = f"it is longer than {LARGE >> 20} MiB"
-                        return
+        try:
+            async with asyncio.timeout(self._timeout):
+                started = time.monotonic()
+                async with posted(
+                    self.url,
+                    self._headers,
+                    dumps(request.body),
+                    may_use_proxy=not loopback,  # what is here needs none
+                ) as response:
+                    answer, decoder = self._begun(request, response)
+                    coming = _Coming(started, decoder or Decoder())
+                    async for raw in response.reads():
+                        coming.feed(raw)
+                        if len(coming.data) > LARGE:
+                            answer.broke = f"it is longer than {LARGE >> 20} MiB"
+                            break
+        except TimeoutError:
+            waited = f"within {self._timeout:g} s"
+            if answer is None:
+                raise NoAnswerError(f"{self._name} did not answer {waited}") from None
+            answer.broke = f"it was not complete {waited}"
+        except CorruptBodyError as error:
+            assert answer is not None
+            answer.broke = f"the compressed body is corrupt ({brief(str(error))})"
+        except DisconnectedError as error:
+            if answer is None:
+                why = brief(self.secrets.masked(str(error)))
+                raise NoAnswerError(f"{self._name} gave no answer: {why}") from None
+            answer.broke = "the connection broke off before the end of the answer"
+        assert answer is not None
+        if coming is not None and decoder is not None:
+            answer.first_ms, answer.last_ms = coming.first, coming.last
+            answer.total_ms = coming.since()
+            answer.data = self.secrets.masked_bytes(bytes(coming.data))
+        return answer
 
     def _begun(
-        self, request: Request, response: HTTPResponse
+        self, request: Request, response: Response
     ) -> tuple[Answer, Decoder | None]:
         """The answer whose head has come, and what undoes its encoding.
 
@@ -191,42 +192,24 @@ class Provider:
         """
         status = response.status
         if status // 100 == 3:  # noqa: PLR2004 - a redirect
-            place = brief(self.secrets.masked(response.getheader("location", "")))
+            place = brief(self.secrets.masked(response.header("location")))
             raise AskError(
                 f"{self._name} answers with {status} and names {place}; "
                 "not followed: the key is for the host that you named"
             )
-        encoding = self.secrets.masked(response.getheader("content-encoding", ""))
+        encoding = self.secrets.masked(response.header("content-encoding"))
         decoder = decoder_for(encoding)
         answer = Answer(
             name=request.name,
             body=request.body,
             status=status,
-            content_type=self.secrets.masked(response.getheader("content-type", "")),
+            content_type=self.secrets.masked(response.header("content-type")),
             pending=status == HTTPStatus.ACCEPTED
-            and bool(response.getheader(PENDING_HEADER, "")),
+            and bool(response.header(PENDING_HEADER)),
             encoding=encoding,
             wants_error=request.wants_error,
         )
         if decoder is None:
+            # What cannot be read is not looked at: the key may be in it, too.
             answer.broke = f"the encoding {brief(encoding)} is not supported"
         return answer, decoder
-
-
-def _within(seconds: float, work: Callable[[], None]) -> None:
-    """Do *work*, which goes on in a thread of its own if it takes longer.
-
-    Raises:
-        TimeoutError: It does.
-    """
-    done = Future[None]()
-
-    def run() -> None:
-        try:
-            work()
-            done.set_result(None)
-        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
-            done.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    done.result(seconds)

@@ -1,24 +1,30 @@
-"""One HTTP request by the proxy and the certificates that the environment names.
+"""One HTTP/1.1 request: h11 over asyncio's streams, read as the bytes arrive.
 
-No redirect is followed, and no content encoding is undone.
+The proxy and the certificates are those that the environment names; no redirect is
+followed, and no content encoding is undone.
 """
 
+import asyncio
 import base64
 import contextlib
-import http.client
+import errno
 import os
 import ssl
 import urllib.request
-from collections.abc import Iterator, Mapping
-from http.client import HTTPException, HTTPResponse
-from urllib.parse import quote, urlsplit
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+from urllib.parse import SplitResult, quote, urlsplit
 
 import certifi
+import h11
 
 from ..run.upstream_proxy import Upstream, UpstreamProxyError, upstream
 from ..text.network_address import PORTS, address, netloc
 
+_HEAD = 100 * 1024  # bytes
 _READ = 64 * 1024
+_OTHER_ADDRESS = 0.25  # seconds, after which the next address of a host is tried, too
 _SAFE = "%/:?#[]@!$&'()*+,;=~"  # what stands in a URL as it is
 
 
@@ -30,10 +36,56 @@ class DisconnectedError(Exception):
     """The connection ended before the answer did, or the bytes are not HTTP."""
 
 
-@contextlib.contextmanager
-def posted(
+class _Place(NamedTuple):
+    """Where a connection goes; `is_tls` is whether it is encrypted from the start."""
+
+    host: str
+    port: int
+    is_tls: bool
+
+    @classmethod
+    def of(cls, parts: SplitResult) -> "_Place":
+        host = parts.hostname or ""
+        host = host if ":" in host else host.encode("idna").decode()
+        port = parts.port or PORTS[parts.scheme]
+        return cls(host, port, parts.scheme == "https")
+
+    def __str__(self) -> str:
+        return address(self.host, self.port)
+
+
+@dataclass
+class Response:
+    """An answer whose head is there.
+
+    Attributes:
+        status: The HTTP status.
+        headers: The headers, names in lower case.
+    """
+
+    status: int
+    headers: list[tuple[str, str]]
+    _wire: "_Wire"
+
+    def header(self, name: str) -> str:
+        """The values under *name*, in lower case, as one text."""
+        return ", ".join(value for key, value in self.headers if key == name)
+
+    async def reads(self) -> AsyncIterator[bytes]:
+        """Yield the bytes of the body as they arrive.
+
+        Raises:
+            DisconnectedError: The connection ended before the body did.
+        """
+        while not isinstance(event := await self._wire.event(), h11.EndOfMessage):
+            assert isinstance(event, h11.Data)
+            yield bytes(event.data)
+
+
+@contextlib.asynccontextmanager
+async def posted(
     url: str, headers: Mapping[str, str], body: bytes, *, may_use_proxy: bool
-) -> Iterator[HTTPResponse]:
+) -> AsyncIterator[Response]:
     """Give the answer to a POST of *body* to *url* once its head is there.
 
     Raises:
@@ -42,66 +94,151 @@ def posted(
         ValueError: No request can be made of *url* or *headers*.
     """
     parts = urlsplit(url)
-    host = (parts.hostname or "").encode("idna").decode()
-    port = parts.port or PORTS[parts.scheme]
-    proxy = _proxy(parts.scheme, host, port) if may_use_proxy else None
-    way = urlsplit(proxy.url) if proxy else parts
-    at = (way.hostname or "", way.port or port)
-    sent = dict(headers)
-    target = quote(parts._replace(scheme="", netloc="", fragment="").geturl(), _SAFE)
-    connection: http.client.HTTPConnection
-    if parts.scheme == "https":
-        connection = http.client.HTTPSConnection(*at, context=trusted())
-        if proxy:
-            connection.set_tunnel(host, port, _proxy_auth(proxy))
-    else:
-        connection = http.client.HTTPConnection(*at)
-        if proxy:  # RFC 9112, 3.2.2: it wants the whole URL
-            target = f"http://{netloc(parts.scheme, host, port)}{target}"
-            sent |= _proxy_auth(proxy)
-    with contextlib.closing(connection):
-        place = address(host, port)
-        try:
-            connection.connect()
-        except (OSError, HTTPException) as error:
-            raise ConnectError(_reason(error, place, proxy)) from None
-        try:
-            connection.request("POST", target, body, sent)
-            response = connection.getresponse()
-        except (OSError, HTTPException) as error:
-            raise DisconnectedError(str(error) or type(error).__name__) from None
-        yield response
+    place = _Place.of(parts)
+    proxy = _proxy(parts.scheme, place) if may_use_proxy else None
+    target = quote(parts.path or "/", safe=_SAFE)
+    target += f"?{quote(parts.query, safe=_SAFE)}" if parts.query else ""
+    host = netloc(parts.scheme, place.host, place.port)
+    sent = {"host": host, **headers, "content-length": str(len(body))}
+    if proxy and not place.is_tls:  # RFC 9112, 3.2.2: a proxy wants the whole URL
+        target = f"http://{host}{target}"
+        sent |= _proxy_auth(proxy)
+    reader, writer = await _connected(place, proxy)
+    try:
+        wire = _Wire(reader, writer)
+        await wire.send("POST", target, sent.items(), body)
+        head = await wire.head()
+        decoded = [
+            (name.decode(), value.decode("latin-1")) for name, value in head.headers
+        ]
+        yield Response(head.status_code, decoded, wire)
+    finally:
+        writer.transport.abort()  # nobody waits for a polite end of TLS
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
 
 
-def reads(response: HTTPResponse) -> Iterator[bytes]:
-    """Yield the bytes of a body as they arrive.
+class _Wire:
+    """HTTP/1.1 on one connection."""
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEAD)
+
+    async def send(
+        self, method: str, target: str, headers: Iterable[tuple[str, str]], body: bytes
+    ) -> None:
+        try:
+            head = h11.Request(method=method, target=target, headers=[*headers])
+            data = self._http.send(head) or b""
+        except h11.LocalProtocolError:  # it quotes the value
+            raise ValueError(
+                "its URL has characters that no request can have"
+            ) from None
+        if body:
+            data += self._http.send(h11.Data(data=body)) or b""
+        data += self._http.send(h11.EndOfMessage()) or b""
+        self._writer.write(data)
+        # Who answers before all was read may have closed; the answer is there still.
+        with contextlib.suppress(ConnectionError):
+            await self._writer.drain()
+
+    async def head(self) -> h11.Response:
+        """The head of the answer, after those that only announce it."""
+        while not isinstance(event := await self.event(), h11.Response):
+            pass
+        return event
+
+    async def event(self) -> h11.Event:
+        """The next event of the connection."""
+        try:
+            while (event := self._http.next_event()) is h11.NEED_DATA:
+                data = await self._reader.read(_READ)
+                if not data and self._http.their_state is h11.SEND_RESPONSE:
+                    raise DisconnectedError("Server disconnected without a response")
+                self._http.receive_data(data)
+        except h11.RemoteProtocolError as error:
+            raise DisconnectedError(str(error)) from None
+        except OSError as error:
+            raise DisconnectedError(_why(error)) from None
+        assert not isinstance(event, type)
+        return event
+
+
+# -- connecting ----------------------------------------------------------------------
+
+
+async def _connected(
+    place: _Place, proxy: Upstream | None
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    if proxy is None:
+        return await _opened(place, str(place))
+    way = _Place.of(urlsplit(proxy.url))
+    reader, writer = await _opened(way, f"the proxy {way}")
+    if place.is_tls:
+        try:
+            await _tunnelled(reader, writer, place, proxy)
+        except BaseException:
+            writer.transport.abort()
+            raise
+    return reader, writer
+
+
+async def _opened(
+    place: _Place, name: str
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    context = trusted() if place.is_tls else None
+    with _explained(name):
+        return await asyncio.open_connection(
+            place.host, place.port, ssl=context, happy_eyeballs_delay=_OTHER_ADDRESS
+        )
+
+
+async def _tunnelled(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    place: _Place,
+    proxy: Upstream,
+) -> None:
+    """Have *proxy* connect to *place*, and speak TLS with that.
 
     Raises:
-        DisconnectedError: The connection ended before the body did.
+        ConnectError: One of them does not.
     """
+    wire = _Wire(reader, writer)
+    refused = f"the proxy does not let through to {place}"
     try:
-        while data := response.read1(_READ):
-            yield data
-    except (OSError, HTTPException) as error:
-        raise DisconnectedError(str(error)) from None
-    if response.length:
-        raise DisconnectedError(f"{response.length} bytes are missing")
+        asked = {"host": str(place), **_proxy_auth(proxy)}
+        await wire.send("CONNECT", str(place), asked.items(), b"")
+        head = await wire.head()
+    except DisconnectedError as error:
+        raise ConnectError(f"{refused}: {error}") from None
+    if not 200 <= head.status_code <= 299:  # noqa: PLR2004 - what stands for success
+        words = head.reason.decode("latin-1")
+        raise ConnectError(f"{refused}: {head.status_code} {words}".rstrip())
+    context = trusted()
+    with _explained(str(place)):
+        await writer.start_tls(context, server_hostname=place.host)
 
 
-def _reason(error: Exception, place: str, proxy: Upstream | None) -> str:
-    """Why there is no connection to *place*."""
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return (
-            f"{place} shows a certificate that is not trusted ({error.verify_message}); "
+@contextlib.contextmanager
+def _explained(name: str) -> Iterator[None]:
+    """Say why there is no connection to *name*."""
+    try:
+        yield
+    except ssl.SSLCertVerificationError as error:
+        raise ConnectError(
+            f"{name} shows a certificate that is not trusted ({error.verify_message}); "
             "SSL_CERT_FILE names others"
-        )
-    if isinstance(error, ssl.SSLError):
-        return f"{place}: TLS failed ({error.reason or 'for no stated reason'})"
-    if isinstance(error, OSError) and error.strerror:
-        at = f"the proxy {proxy.url.partition('//')[2]}" if proxy else place
-        return f"{at} cannot be reached: {error.strerror}"
-    why = str(error).removeprefix("Tunnel connection failed: ")
-    return f"the proxy does not let through to {place}: {why}"
+        ) from None
+    except ssl.SSLError as error:
+        why = error.reason or "for no stated reason"
+        raise ConnectError(f"{name}: TLS failed ({why})") from None
+    except OSError as error:
+        raise ConnectError(f"{name} cannot be reached: {_why(error)}") from None
 
 
 def trusted() -> ssl.SSLContext:
@@ -119,31 +256,33 @@ def trusted() -> ssl.SSLContext:
     except OSError as error:
         where = file or folder or certifi.where()
         raise ConnectError(
-            f"no certificates can be read from {where}: {error.strerror or error}"
+            f"no certificates can be read from {where}: {_why(error)}"
         ) from None
     context.set_alpn_protocols(["http/1.1"])
     return context
 
 
-def _proxy(scheme: str, host: str, port: int) -> Upstream | None:
-    """The proxy that the environment names for a host, if any."""
+def _proxy(scheme: str, place: _Place) -> Upstream | None:
+    """The proxy that the environment names for *place*, if any."""
     named = urllib.request.getproxies()
     found = next((each for each in (scheme, "all") if named.get(each)), None)
-    spared = (address(host, port), host)
-    if found is None or any(map(urllib.request.proxy_bypass, spared)):
+    if found is None or any(map(urllib.request.proxy_bypass, (str(place), place.host))):
         return None
     variable = f"{found}_proxy"
     try:
-        proxy = upstream(f"env:{variable}", {variable: named[found]})
+        return upstream(f"env:{variable}", {variable: named[found]})
     except UpstreamProxyError as error:
         raise ConnectError(str(error)) from None
-    if not proxy.url.startswith("http://"):
-        raise ConnectError(f"the doctor goes by http:// proxies only: {variable}")
-    return proxy
 
 
 def _proxy_auth(proxy: Upstream) -> dict[str, str]:
     if not proxy.auth:
         return {}
     word = base64.b64encode(proxy.auth.encode()).decode()
-    return {"Proxy-Authorization": f"Basic {word}"}
+    return {"proxy-authorization": f"Basic {word}"}
+
+
+def _why(error: OSError) -> str:
+    if os.name != "nt" and error.errno and error.errno in errno.errorcode:
+        return os.strerror(error.errno)  # asyncio's words repeat the address
+    return error.strerror or str(error) or type(error).__name__
