@@ -265,12 +265,12 @@ class Answers:
         """Repair a large answer in a thread, so that no stream waits for it."""
         answer, entries = running.record, list[Entry | TextPair]()
         write = answer.write
-        running.is_aside = True
+        running.before_repair = running.copy()
         if write is not None:
             answer.write = entries.append
         async with self._aside:
             figures = await asyncio.to_thread(repair, exchange, running)
-        running.is_aside = False
+        running.before_repair = None
         if write is not None and not running.is_over:
             # The log takes them from one thread alone.
             answer.write = write
@@ -342,9 +342,8 @@ class Answers:
         if running is None:
             return
         try:
-            if running.is_aside:  # nothing that the thread has repaired will be sent
-                running = exchange.new_answer(self._settings(exchange), self._stats)
-            running.abandon(why)
+            # Nothing that a thread has repaired by now will be sent.
+            (running.before_repair or running).abandon(why)
         except Exception:  # the others have theirs
             host = brief(running.record.host)
             logger.exception("normalize: %s: an answer has no record", host)

@@ -1,5 +1,6 @@
 """What is known of one answer: for the pairs log, the statistics and the view."""
 
+import copy
 import functools
 import logging
 import time
@@ -79,6 +80,12 @@ class AnswerRecord:
 
     def __post_init__(self) -> None:
         self._waited = max(time.time() - self.asked_at, 0)
+
+    def copy(self) -> "AnswerRecord":
+        """Return a copy that does not change, of an answer without events so far."""
+        made = copy.copy(self)
+        made.fixes, made.rows = self.fixes.copy(), copy.deepcopy(self.rows)
+        return made
 
     def add_event(self, event: EventRecord) -> None:
         """Record what became of one event."""

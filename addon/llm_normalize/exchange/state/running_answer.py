@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from mitmproxy import http
@@ -80,7 +80,8 @@ class RunningAnswer:
         status: The HTTP status that was sent to the client, if any.
         on_end: Called when that has ended.
         why: How it ended, in words, where `ENDS` does not say it.
-        is_aside: Whether a thread repairs it, which alone may read and change it.
+        before_repair: What was known of it before a thread began to repair it, which
+            alone may be read until the thread is done.
         clock: Sends what nothing that is received would have sent.
         translated: What its client asked in another protocol, if it did.
         native: What reads it, if it is in the protocol of its client.
@@ -107,7 +108,7 @@ class RunningAnswer:
     status: int | None = None
     on_end: Callable[[], None] = lambda: None
     why: str = ""
-    is_aside: bool = False
+    before_repair: "RunningAnswer | None" = None
     clock: StreamClock | None = None
     translated: TranslatedRequest | None = None
     native: NativeAnswer | None = None
@@ -243,6 +244,15 @@ class RunningAnswer:
         """Make the headers of *response* those of the stream that is sent."""
         rename = self.settings.applies("content-type-wrong")
         prepare_headers(self.flow.request, response, rename=rename)
+
+    def copy(self) -> "RunningAnswer":
+        """A copy of an answer, as if nothing of it had passed a rewriter."""
+        return replace(
+            self,
+            record=self.record.copy(),
+            snapshot=_snapshot(self.settings),
+            rewriter=None,
+        )
 
     def close(
         self,
