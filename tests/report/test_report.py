@@ -401,6 +401,7 @@ def test_page_tells_each_model_fix_example_and_broken_answer() -> None:
         '"delta":{"role":null,"content":"Hi"}…', '"delta":{"content":"Hi"}…',
         "home-made", "This version of llm_normalize has no fix of that name.",
         "2026-11-21 10:00:00 upstream-broke other-2", "17 3.21 s",
+        "3 answers, 1 of them only observed",
         "4 lines could not be written", "4 lost lines", "2026-11-21 10:00:00 to 2026-11-21 10:00:00 UTC",
     ):  # fmt: skip
         assert expected in said

@@ -79,7 +79,9 @@ def _content(found: Collected, notes: reader.Notes) -> dict[str, Any]:
         "found": found,
         "whole": overall,
         "broke": overall.broken,
-        "observed": {mode for (_, _, mode), _ in rows} == {"observe"},
+        "observed": sum(
+            group.repaired for (_, _, mode), group in rows if mode == "observe"
+        ),
         "rows": rows[:SHOWN],
         "folded_rows": rows[SHOWN:MODELS],
         "more_rows": len(rows) - MODELS,
