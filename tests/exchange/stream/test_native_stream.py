@@ -17,6 +17,8 @@ from llm_normalize.protocols.native_reader import NativeAsked
 from llm_normalize.protocols.native_readers import native_reader
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.limits import MAX_EVENT
+from llm_normalize.wire.sse import EventParser
+from proxies import fail
 
 START = m.start()
 BLOCK = [m.block("text"), m.delta("text_delta", "Hi"), m.stop()]
@@ -54,6 +56,14 @@ def test_right_stream_leaves_byte_for_byte_however_it_is_cut(ends: bytes) -> Non
 def test_comments_and_newlines_and_unknown_events_pass() -> None:
     data = b"\n" + sent(START) + b"event: odd\ndata: {}\n\n\n" + sent(*BLOCK, *END)
     assert play(data)[0] == data
+
+
+def test_bug_in_a_pause_sends_no_body_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = MessagesReader(NativeAsked("exchange", "m"))
+    stream = NativeStream(reader, lambda _: None, "stream")
+    assert stream.feed(b'{"a":') == []
+    monkeypatch.setattr(EventParser, "cut", fail)
+    assert b"".join(stream.release(last=True)) + stream.rescue() == b'{"a":'
 
 
 def test_change_is_a_record_with_its_fix() -> None:

@@ -6,6 +6,7 @@ from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.conformance import meaning_of_stream
 from llm_normalize.fixes import FIXES
+from llm_normalize.repair.engine.page_or_stream import PageOrStream
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import DONE, USAGE, Fix, chunk, wire
 from llm_normalize.repair.machine.machine import Machine
@@ -159,6 +160,14 @@ def test_bug_in_a_pause_sends_no_newline_twice(monkeypatch: pytest.MonkeyPatch) 
     assert b"".join(pipe.feed(GOOD + b"\n")) == GOOD + b"\n"
     monkeypatch.setattr(Machine, "release", fail)
     assert not b"".join(pipe.release())
+
+
+def test_bug_at_the_end_sends_no_words_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe = PageOrStream(STREAM, FIXES)
+    assert pipe.feed(b"\xff\xfewords") == []
+    monkeypatch.setattr(sse.EventParser, "cut", fail)
+    out = b"".join(pipe.release(last=True)) + pipe.rescue()
+    assert out == b"\xff\xfewords"
 
 
 # -- errors that are chunks, too ---------------------------------------------------

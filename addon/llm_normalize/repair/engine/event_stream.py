@@ -284,7 +284,8 @@ class EventStream(ABC):
         if not begun:
             return []
         self._guarded(self._body, begun, broke)
-        return [*self.output.drain(), *(self.feed(begun) if self._due else [])]
+        due, self._due = self._due, b""
+        return [*self.output.drain(), *(self.feed(due) if due else [])]
 
     def end(self) -> list[bytes]:
         """The bytes to send at a clean end of the stream. Never raises."""
