@@ -371,6 +371,12 @@ MORE: list[tuple[str, str, Wire, Wire]] = [
         [calling(head()), calling(rest(), head(1, "{}"))],
         [calling(head()), calling(rest()), calling(head(1)), calling(rest(1))],
     ),
+    (
+        "tool-call-whole",
+        "what is no call goes from beside a whole one",
+        [chunk({"tool_calls": ["", head(0, "{}")]})],
+        [calling(head()), calling(rest(0, "{}"))],
+    ),
 ]
 
 

@@ -272,12 +272,14 @@ class ToolCallWhole(Fix):
         """Split the chunk, one fragment each, where a fragment is a whole call."""
         is_changed = False
         for index, choice, delta in deltas(chunk):
-            if choice.get("finish_reason") or delta.get("tool_calls") != calls(delta):
+            is_list = isinstance(delta.get("tool_calls"), list)
+            if choice.get("finish_reason") is not None or not is_list:
                 continue
             known = self.seen.choice(index).calls
             found = [each for call in calls(delta) for each in _parted(call, known)]
-            is_changed |= len(found) > len(calls(delta))
-            delta["tool_calls"] = found
+            if len(found) > len(calls(delta)):
+                is_changed = True
+                delta["tool_calls"] = found
         return part_calls(chunk) if is_changed else None
 
 

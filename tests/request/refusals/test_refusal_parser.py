@@ -188,6 +188,14 @@ def test_role_is_refused_by_its_place(body: Any) -> None:
     assert refusal_of(json.dumps(body).encode()).roles == ("2",)
 
 
+def test_role_of_any_message_is_read_behind_those_of_many_places() -> None:
+    places = "; ".join(f"messages[{at}].role: invalid" for at in range(30))
+    found = refusal_of(
+        json.dumps(error(f"{places}; unknown variant 'developer'")).encode()
+    )
+    assert found.roles[0] == "*"
+
+
 @pytest.mark.parametrize(
     "message",
     ["Invalid role: 'tool'", "messages with role 'tool' must follow 'tool_calls'"],

@@ -23,7 +23,7 @@ from ...repair.engine.body import STATUS, STREAM, repair_body, status_due
 from ...repair.engine.stream_to_body import MOST, values_in
 from ...repair.fix import Fix
 from ...repair.outcome import EventRecord
-from ...routing.hosts import Hosts
+from ...routing.hosts import HostPattern
 from ...wire.json_text import as_object, dumps, value_in
 from ..message.message_body import put_content, request_body
 from ..stream.native_stream import NativeStream
@@ -39,8 +39,8 @@ _MOST = 10_000
 
 def is_owners(request: http.Request, endpoint: Endpoint) -> bool:
     """Tell whether *request* goes to who has made the protocol that it speaks."""
-    owners = Hosts.parse(endpoint.protocol.owners)
-    return owners.include(request.host, request.port)
+    patterns = map(HostPattern.parse, endpoint.protocol.owners)
+    return any(each.matches(request.host, request.port) for each in patterns)
 
 
 def native_endpoint(request: http.Request) -> Endpoint | None:

@@ -165,7 +165,7 @@ class _Reader:
             self._forms += forms_in(text, self._repeats)
         return Refusal(
             tuple(dict.fromkeys(filter(None, self._paths)))[:_MOST],
-            tuple(dict.fromkeys(self._roles))[:_MOST],
+            tuple(sorted(dict.fromkeys(self._roles), key=form.ANY.__ne__))[:_MOST],
             tuple(dict.fromkeys(self._content))[:_MOST],
             tuple(dict.fromkeys(self._forms))[:_MOST],
             "; ".join(dict.fromkeys(self._texts))[:_SHOWN],
