@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from llm_normalize.wire.json_text import (
     is_broken,
     is_crowded,
     loads,
+    loads_leniently,
     loads_request,
 )
 
@@ -101,6 +103,14 @@ def test_what_is_no_json_is_refused(text: bytes) -> None:
 def test_nesting_beyond_python_is_refused() -> None:
     with pytest.raises(RecursionError):
         loads(b"[" * 100_000)
+
+
+@pytest.mark.parametrize("read", [loads, loads_request, loads_leniently])
+def test_brackets_in_texts_are_no_nesting(read: Callable[[bytes], Any]) -> None:
+    texts = ["[" * 300, "\\", '"[' * 300, '\\"{' * 300, "é\\\\"]
+    assert read(dumps(texts)) == texts
+    with pytest.raises(RecursionError):  # which closing ones in texts do not hide
+        read(b'["]\\"]\\\\",' * 300 + b"1" + b"]" * 300)
 
 
 @pytest.mark.parametrize("leaf", [b"1", b"1.5", b"-0"])
