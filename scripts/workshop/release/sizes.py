@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 45_348, "scripts": 7_482, "tests": 51_679}
+BUDGETS = {"addon": 45_348, "scripts": 7_482, "tests": 51_687}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 423
 """Modules of the addon."""
