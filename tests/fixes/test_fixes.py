@@ -25,6 +25,7 @@ from llm_normalize.repair.fix import (
     Wire,
     calling,
     chunk,
+    completion,
     head,
     rest,
     wire,
@@ -142,10 +143,43 @@ OPENAI: dict[str, tuple[Asked, Wire]] = {
 }
 
 
+_LINK = {"url": "https://a.example", "title": "A", "start_index": 0, "end_index": 2}
+BODIES_OF_OPENAI: list[Chunk] = [
+    completion(
+        {"role": "assistant", "content": "Hi", "refusal": None, "annotations": []}
+    ),
+    completion(
+        {
+            "role": "assistant",
+            "content": "Hi",
+            "refusal": None,
+            "annotations": [{"type": "url_citation", "url_citation": _LINK}],
+        }
+    ),
+    completion(
+        {
+            "role": "assistant",
+            "content": None,
+            "refusal": None,
+            "tool_calls": [
+                {
+                    "id": "call_0",
+                    "type": "function",
+                    "function": {"name": "f", "arguments": "{}"},
+                }
+            ],
+        },
+        finish="tool_calls",
+    ),
+]
+
+
 @each_case(EVERY_FIX, ids=lambda fix: fix.name)
 def test_fix_leaves_openai_alone(fix: type[Fix]) -> None:
     for asked, events in OPENAI.values():
         assert repaired(wire(events), asked, alone(fix)) == wire(events)
+    for body in map(dumps, BODIES_OF_OPENAI):
+        assert repair_body(body, 200, Asked(tools=True), alone(fix)).after == [body]
 
 
 @pytest.mark.parametrize(
