@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from each_case import each_case
 from llm_normalize.wire import event_boundary, sse
-from llm_normalize.wire.event_boundary import ValueScan
+from llm_normalize.wire.event_boundary import ValueScan, is_complete_value
 from llm_normalize.wire.sse import BOM, EventParser
 from wire.parsed import (
     Found,
@@ -161,6 +161,22 @@ CASES: dict[str, list[Found]] = {
 @each_case(CASES, ids=str)
 def test_events_end_where_a_reader_would_part_them(name: str) -> None:
     assert read(b"".join(raw for raw, _ in CASES[name])) == CASES[name]
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b' {"a":[1]}\n', True),
+        (b"[DONE]", True),
+        (b'{"a":[1]', False),
+        (b"{}{}", False),
+        (b": {a1}", False),
+        (b"5", False),
+        (b"", False),
+    ],
+)
+def test_a_whole_value_is_told_by_its_brackets(data: bytes, expected: bool) -> None:
+    assert is_complete_value(data) == expected
 
 
 # -- when a block leaves -----------------------------------------------------------

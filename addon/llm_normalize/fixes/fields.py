@@ -44,7 +44,8 @@ class FieldHollow(PartFix):
 
     name = "field-hollow"
     changes = (
-        "`function_call`, `audio` of empty values alone, nulls in `audio` -> removed"
+        "`function_call`, `audio`, calls in a body of empty values alone, nulls in "
+        "`audio` -> removed"
     )
     why = "Clients that look whether it is there call a function without a name."
     providers = ("Snowflake", "Xiaomi MiMo")

@@ -8,8 +8,8 @@ from llm_normalize.exchange.source import refused_request
 from llm_normalize.exchange.source.refused_request import MAX_RETRIES
 from llm_normalize.mitm.second_request import Reply, UpstreamError
 from llm_normalize.records.snapshot import KEY
-from llm_normalize.wire.json_text import loads
-from proxies import Proxy, broken, chat_flow, messages, response_of
+from llm_normalize.wire.json_text import dumps, loads
+from proxies import GOOD_BODY, Proxy, broken, chat_flow, messages, response_of
 
 SEED = b'{"error":{"message":"Unknown parameter: \'seed\'"}}'
 STORE = b'{"error":{"message":"Unknown parameter: \'store\'"}}'
@@ -127,3 +127,21 @@ def test_what_helped_is_learned_though_more_is_refused_than_tries(
     known = learned.of(key_of(made.request, {"model": "m"}, client_of(made)))
     assert [each.path for each in known] == [("seed",), ("a",), ("b",)]
     assert b"'c'" in (response_of(made).content or b"")
+
+
+def test_form_that_is_changed_once_may_be_refused_after_the_last_try(
+    upstream: SecondAnswers, proxy: Proxy
+) -> None:
+    names = ["seed", "a", "b"]
+    said = {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
+    made = refused(request={"model": "m", "messages": [said]} | dict.fromkeys(names, 1))
+    words = b"messages.0.content: Input should be a valid string"
+    upstream.replies = [
+        *(Reply(400, "", JSON, SEED.replace(b"seed", each)) for each in (b"a", b"b")),
+        Reply(400, "", JSON, b'{"error":{"message":"%b"}}' % words),
+        Reply(200, "OK", JSON, dumps(GOOD_BODY)),
+    ]
+    assert play(proxy, made).status_code == 200
+    assert len(upstream.asked) == MAX_RETRIES + 1
+    messages_sent = loads(upstream.asked[-1].content or b"")["messages"]
+    assert messages_sent == [{"role": "user", "content": "Hi"}]

@@ -737,6 +737,10 @@ def test_list_of_models_has_the_form_of_its_client(proxy: Proxy) -> None:
         made.response = None
         answered(send(proxy, made), kind="application/json")
         assert proxy.body(made, other) == other
+    made = chat_flow(method="GET", path="/v1/models", headers=dict(JSON))
+    made.response = None  # of a client of chat
+    answered(send(proxy, made), kind="application/json")
+    assert proxy.body(made, listed) == listed
 
 
 def test_addon_that_is_loaded_next_translates_what_is_under_way(

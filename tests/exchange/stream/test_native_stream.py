@@ -218,6 +218,14 @@ def test_stream_ends_in_silence_behind_its_reason_alone() -> None:
     assert not made.abandon()
 
 
+def test_body_over_the_limit_is_not_held() -> None:
+    made = stream()
+    assert made.feed(b"{") == []
+    assert made.holds
+    assert b"".join(made.feed(b" " * MAX_EVENT)) == b"{" + b" " * MAX_EVENT
+    assert not made.holds
+
+
 @pytest.mark.parametrize("body", [b'{"type": "message"', b'{"a": 1}', b"{" * 9])
 def test_body_that_is_no_answer_is_held_to_the_end(body: bytes) -> None:
     made = stream()

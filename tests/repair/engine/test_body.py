@@ -120,3 +120,12 @@ def test_a_failure_as_the_finish_reason_of_nothing_is_an_error(
     step = repaired(dumps(silent), FIXES)
     assert step.status == status
     assert word in loads(step.after[0])["error"]["message"]
+
+
+HOLLOW = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
+
+
+def test_call_that_says_nothing_is_no_call_and_ends_no_turn() -> None:
+    said = {"role": "assistant", "content": "Hi", "tool_calls": [HOLLOW]}
+    record = repair_body(dumps(completion(said)), 200, Asked(tools=True), FIXES)
+    assert record.after == [dumps(BODY)]

@@ -3,10 +3,13 @@ from typing import Any
 
 import pytest
 
+from llm_normalize.request.adaptation import LEARNED
+from llm_normalize.request.adaptations import ADAPTATIONS
 from llm_normalize.request.refusals.dropped_parameters import (
     Change,
     apply,
     changes_for,
+    ordered,
 )
 from llm_normalize.request.refusals.message_refusals import RefusedContent
 from llm_normalize.request.refusals.refusal_parser import Refusal
@@ -184,6 +187,14 @@ def test_one_field_that_is_named_for_each_message_is_one_change() -> None:
     body = {"messages": [{"x": 1}, {"x": 2}]}
     refusal = Refusal((("messages", "0", "x"), ("messages", "1", "x")))
     assert changes_for(refusal, body) == [Change(("messages", "*", "x"))]
+
+
+def test_what_is_dropped_goes_first_and_forms_follow_in_the_order_of_adaptations() -> (
+    None
+):
+    names = [each.name for each in ADAPTATIONS if each.name != LEARNED]
+    forms, dropped = [Change((), "", name) for name in names], Change(("seed",))
+    assert ordered([*reversed(forms), dropped]) == [dropped, *forms]
 
 
 PARTS = [{"type": "text", "text": "Hi"}]
