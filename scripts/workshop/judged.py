@@ -8,8 +8,8 @@ import re
 from judge import meaning, strict
 from judge.quirks import MODEL, TOOLS, Answer
 from llm_normalize import conformance
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.chat.state.declared_tools import Tools
-from llm_normalize.chat.state.stream_state import Asked
 
 # What form does not read.
 _COMMENT = re.compile(rb"(?<![^\r\n])(?:data: ?)+:[^\r\n]*")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from llm_normalize.capture.folder import Capture, write
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import DONE, chunk, wire
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from llm_normalize.capture.redaction import Redaction
 from llm_normalize.capture.rerun import repair
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import calling, chunk, head, rest, wire
 from llm_normalize.text.echo import ECHO_KEYS

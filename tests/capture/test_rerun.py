@@ -1,7 +1,7 @@
 import pytest
 
 from llm_normalize.capture.rerun import differences, repair
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import DONE, chunk, completion, wire
 from llm_normalize.wire.json_text import dumps

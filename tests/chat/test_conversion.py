@@ -11,7 +11,7 @@ from judge.quirks import Answer, answers, bodies
 from llm_normalize import conformance
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.conversion import body_of, chunks_of, counts
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import USAGE, chunk, completion, wire
 from llm_normalize.wire.json_text import dumps

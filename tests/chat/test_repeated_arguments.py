@@ -8,6 +8,7 @@ import pytest
 
 from judge.strict import taken
 from llm_normalize import conformance
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.chat.state.declared_tools import Tools
 from llm_normalize.chat.state.repeated_arguments import (
     begins_object,
@@ -15,7 +16,6 @@ from llm_normalize.chat.state.repeated_arguments import (
     new_suffix,
     without_repeats,
 )
-from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.fix import (

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from judge.strict import taken
 from llm_normalize import conformance
 from llm_normalize.chat.chunks.chunk import Chunk
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.chat.state.declared_tools import Tools
-from llm_normalize.chat.state.stream_state import Asked, Seen
+from llm_normalize.chat.state.stream_state import Seen
 from llm_normalize.chat.tool_calls import text_parts
 from llm_normalize.chat.tool_calls.text_parts import Part, Place, Wanted, read
 from llm_normalize.fixes import EVERY_FIX, FIXES

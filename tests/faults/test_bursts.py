@@ -4,7 +4,7 @@ import pytest
 
 from faults.held import Held
 from faults.rig import ASKED, HTTP1, HTTP2, Rig
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import DONE, chunk, wire

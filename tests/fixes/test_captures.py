@@ -20,7 +20,7 @@ from each_case import each_case
 from judge import messages_form, responses
 from llm_normalize import conformance
 from llm_normalize.capture.rerun import repair
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.protocols import PROTOCOLS
 from llm_normalize.repair.engine.body import repair_body

@@ -5,7 +5,7 @@ from typing import Any, get_type_hints
 import pytest
 
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.conformance import completion_faults
 from llm_normalize.conformance.openai_types import (
     CompletionTokensDetails,

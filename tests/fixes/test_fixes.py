@@ -9,8 +9,9 @@ import pytest
 from each_case import each_case
 from judge.strict import taken
 from llm_normalize.chat.chunks.chunk import LONG, Chunk
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.chat.state.declared_tools import Tools
-from llm_normalize.chat.state.stream_state import Asked, Seen
+from llm_normalize.chat.state.stream_state import Seen
 from llm_normalize.chat.tool_calls import open_calls
 from llm_normalize.chat.tool_calls.open_calls import OpenCalls
 from llm_normalize.conformance import meaning_of_stream

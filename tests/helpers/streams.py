@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import Fix, HoldingFix

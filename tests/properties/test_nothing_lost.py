@@ -17,7 +17,7 @@ from fixes import test_captures as own
 from judge.quirks import QUIRKS, answers, damaged
 from llm_normalize import conformance
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.fix import DONE, USAGE, chunk, wire

@@ -16,8 +16,8 @@ import pytest
 from llm_normalize import conformance
 from llm_normalize.chat.chunks.chunk import Chunk, calls, choices, function
 from llm_normalize.chat.chunks.text_growth import GOES_ON, Growth, ProvedGrowth
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.chat.state.declared_tools import Tools
-from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.wire.json_text import dumps

@@ -16,7 +16,7 @@ import pytest
 from each_case import each_case
 from llm_normalize import conformance
 from llm_normalize.chat.chunks.openai_fields import parts
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.body import repair_body

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.repair.fix import chunk, wire
 from llm_normalize.wire.json_text import Json
 from streams import feed

@@ -16,7 +16,7 @@ import pytest
 
 from each_case import each_case
 from llm_normalize import conformance
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.fix import Fix

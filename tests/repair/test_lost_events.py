@@ -11,8 +11,8 @@ import pytest
 from each_case import each_case
 from judge.strict import chunks, taken
 from llm_normalize import conformance
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.chat.state.declared_tools import Tools
-from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.fix import DONE, USAGE, Wire, calling, chunk, head, rest, wire

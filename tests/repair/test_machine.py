@@ -6,7 +6,7 @@ import pytest
 
 from judge.strict import chunks
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import (

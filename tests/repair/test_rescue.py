@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.chat.state.stream_state import Asked, Seen
+from llm_normalize.chat.state.asked import Asked
+from llm_normalize.chat.state.stream_state import Seen
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.content import ContentNull

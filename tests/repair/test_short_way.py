@@ -3,7 +3,7 @@
 from typing import Any
 
 from llm_normalize.chat.chunks.chunk import Chunk, deltas
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import DONE, Fix, chunk, wire
 from llm_normalize.repair.look import Finding

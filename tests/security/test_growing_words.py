@@ -14,8 +14,8 @@ from llm_normalize import chat, protocols, request, text
 from llm_normalize.chat.errors.context_overflow import is_overflow
 from llm_normalize.chat.errors.errors import sounds_failed, words_of_page
 from llm_normalize.chat.errors.failed_event import failure_in, has_failed
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.chat.state.declared_tools import Tools
-from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.protocols import PROTOCOLS
 from llm_normalize.protocols.answer_stream import AnswerStream

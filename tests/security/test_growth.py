@@ -12,8 +12,9 @@ import pytest
 
 from growth import MOST, TRIES, growth
 from llm_normalize.chat.errors.context_overflow import is_overflow
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.chat.state.declared_tools import Tools
-from llm_normalize.chat.state.stream_state import Asked, Seen
+from llm_normalize.chat.state.stream_state import Seen
 from llm_normalize.chat.tool_calls.text_parts import Place, Wanted, read
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES

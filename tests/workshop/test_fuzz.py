@@ -13,7 +13,8 @@ import pytest
 
 from launchers import load
 from llm_normalize.chat.chunks.chunk import Chunk, deltas
-from llm_normalize.chat.state.stream_state import Asked, Seen
+from llm_normalize.chat.state.asked import Asked
+from llm_normalize.chat.state.stream_state import Seen
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import Fix
 from script_runs import ended

@@ -17,7 +17,7 @@ import pytest
 
 import script_runs
 from launchers import load
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import DONE
 from streams import feed

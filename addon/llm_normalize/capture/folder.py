@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ..chat.state.stream_state import Asked
+from ..chat.state.asked import Asked
 from ..repair.fix import Fix
 from ..routing.hosts import HostPattern
 from ..routing.known_providers import HOSTS

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
-from ..chat.state.stream_state import Asked
+from ..chat.state.asked import Asked
 from ..records.difference import changes
 from ..records.masking import text_of
 from ..repair.engine.body import repair_body

@@ -20,7 +20,8 @@ from .chunks.chunk import (
     usage_of,
 )
 from .chunks.chunk_content import stands_for_text
-from .state.stream_state import Asked, Seen
+from .state.asked import Asked
+from .state.stream_state import Seen
 
 _CHOICE = ("index", "message", "delta", "text", "logprobs", "finish_reason")
 _MOST = 64  # parts of one text of a body

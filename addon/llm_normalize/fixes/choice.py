@@ -4,7 +4,8 @@ from ..chat.chunks.chunk import Chunk, choices, given_index, put_first
 from ..chat.chunks.chunk_content import has_content_besides_calls
 from ..chat.chunks.chunk_split import part_choices
 from ..chat.merged_choices import has_delta_text, merge_choice, name_text
-from ..chat.state.stream_state import MAX_TRACKED, Asked, Seen
+from ..chat.state.asked import Asked
+from ..chat.state.stream_state import MAX_TRACKED, Seen
 from ..repair.fix import (
     BODY,
     DONE,

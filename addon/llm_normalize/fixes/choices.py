@@ -12,7 +12,8 @@ from ..chat.chunks.chunk import (
 from ..chat.chunks.chunk_form import enveloped_in, is_flat
 from ..chat.extra_fields import MAX_EXTRA_BYTES, fails, size_of
 from ..chat.flat_answer import is_wrapped, open_envelope, unwrap
-from ..chat.state.stream_state import Asked, Seen
+from ..chat.state.asked import Asked
+from ..chat.state.stream_state import Seen
 from ..repair.fix import (
     BODY,
     HI,

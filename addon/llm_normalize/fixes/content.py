@@ -3,7 +3,7 @@
 from ..chat.chunks.chunk import Chunk, in_deltas, messages
 from ..chat.chunks.chunk_content import stands_for_text
 from ..chat.chunks.chunk_split import part_text
-from ..chat.state.stream_state import Asked
+from ..chat.state.asked import Asked
 from ..repair.fix import (
     HI,
     ROLE,

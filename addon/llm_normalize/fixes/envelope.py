@@ -4,7 +4,7 @@ from ..chat.chunks.chunk import ENVELOPE, LONG, Chunk, put_first
 from ..chat.chunks.envelope import LATEST, names_answer, names_model, seconds_in
 from ..chat.chunks.openai_fields import TIERS
 from ..chat.conversion import is_body
-from ..chat.state.stream_state import Asked
+from ..chat.state.asked import Asked
 from ..repair.fix import BODY, DONE, MORE, STOP, TEXT, WORD, Example, Fix, without
 from ..repair.look import Finding
 from ..wire.json_text import Number

@@ -14,7 +14,8 @@ from ..chat.chunks.chunk import (
 from ..chat.chunks.chunk_content import is_empty_chunk, is_hollow
 from ..chat.chunks.openai_fields import ERROR, parts
 from ..chat.errors.chunk_errors import take_errors
-from ..chat.state.stream_state import MAX_TRACKED, Asked, Seen
+from ..chat.state.asked import Asked
+from ..chat.state.stream_state import MAX_TRACKED, Seen
 from ..repair.fix import (
     BODY,
     HI,

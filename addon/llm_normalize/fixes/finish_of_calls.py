@@ -8,8 +8,8 @@ from ..chat.chunks.chunk import (
     index_of,
     messages,
 )
+from ..chat.state.asked import Asked
 from ..chat.state.repeated_arguments import is_cut
-from ..chat.state.stream_state import Asked
 from ..repair.fix import (
     DONE,
     HI,

@@ -10,8 +10,9 @@ from ..chat.chunks.chunk import (
     index_of,
     messages,
 )
+from ..chat.state.asked import Asked
 from ..chat.state.repeated_arguments import without_repeats
-from ..chat.state.stream_state import MAX_TRACKED, Asked, Seen
+from ..chat.state.stream_state import MAX_TRACKED, Seen
 from ..repair.fix import (
     DONE,
     TOOL_CALLS,

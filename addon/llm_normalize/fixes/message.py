@@ -10,8 +10,9 @@ from ..chat.chunks.chunk_content import (
     repeats,
 )
 from ..chat.conversion import is_body
+from ..chat.state.asked import Asked
 from ..chat.state.sent_call import brief
-from ..chat.state.stream_state import MAX_TRACKED, Asked, Seen
+from ..chat.state.stream_state import MAX_TRACKED, Seen
 from ..repair.fix import BODY, HI, Example, Fix, chunk, completion
 from ..repair.look import Finding
 from ..wire.json_text import Json

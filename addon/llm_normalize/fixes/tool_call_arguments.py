@@ -3,9 +3,9 @@
 from ..chat.chunks.chunk import Chunk, calls, function, functions, messages
 from ..chat.chunks.chunk_content import is_hollow
 from ..chat.chunks.finish_words import CUT_SHORT
+from ..chat.state.asked import Asked
 from ..chat.state.declared_tools import Tools
 from ..chat.state.repeated_arguments import without_repeats
-from ..chat.state.stream_state import Asked
 from ..chat.tool_calls.sent_arguments import calls_apart
 from ..repair.fix import (
     DONE,

@@ -1,7 +1,7 @@
 """The id of a tool call."""
 
 from ..chat.chunks.chunk import Chunk, calls, change_all, function, index_of, messages
-from ..chat.state.stream_state import Asked
+from ..chat.state.asked import Asked
 from ..repair.fix import DeltaFix, Example, Fix, PartFix, called, calling, head, rest
 from ..repair.look import Finding
 from ..wire.json_text import Number

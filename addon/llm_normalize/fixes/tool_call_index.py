@@ -1,7 +1,7 @@
 """The index of a tool call."""
 
+from ..chat.state.asked import Asked
 from ..chat.state.declared_tools import Tools
-from ..chat.state.stream_state import Asked
 from ..repair.fix import Example, Fix, calling, head, rest
 
 _A = head(None, id="call_a")

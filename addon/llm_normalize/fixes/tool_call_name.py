@@ -3,8 +3,8 @@
 from itertools import chain
 
 from ..chat.chunks.chunk import Chunk, change_all, functions, messages
+from ..chat.state.asked import Asked
 from ..chat.state.declared_tools import Tools
-from ..chat.state.stream_state import Asked
 from ..chat.tool_calls.unnamed_calls import join_fragments
 from ..repair.fix import Example, Fix, calling, chunk, head, rest
 

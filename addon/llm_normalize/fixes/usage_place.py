@@ -2,7 +2,7 @@
 
 from ..chat.chunks.chunk import Chunk, choices, usage_of
 from ..chat.conversion import counts
-from ..chat.state.stream_state import Asked
+from ..chat.state.asked import Asked
 from ..repair.fix import (
     BODY,
     DONE,

@@ -2,8 +2,9 @@
 
 from ..chat.chunks.chunk import Chunk, calls, chunk_of, deltas, envelope_of, messages
 from ..chat.chunks.chunk_split import part_calls, part_text
+from ..chat.state.asked import Asked
 from ..chat.state.declared_tools import Tools
-from ..chat.state.stream_state import Asked, Seen
+from ..chat.state.stream_state import Seen
 from ..chat.tool_calls.text_parts import THOUGHTS, Part, Place, Texts, Wanted, read
 from ..chat.tool_calls.written_calls import TEXTS, WrittenCalls
 from ..repair.fix import (

@@ -24,7 +24,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ..chat.chunks.chunk import Chunk, chunk_of, deltas, envelope_of
-from ..chat.state.stream_state import Asked, Seen
+from ..chat.state.asked import Asked
+from ..chat.state.stream_state import Seen
 from .fix import HoldingFix
 
 _PROOF = 3  # consecutive deltas that start with the previous delta

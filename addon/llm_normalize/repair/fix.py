@@ -24,7 +24,8 @@ from ..chat.chunks.chunk import (
     deltas,
     in_messages,
 )
-from ..chat.state.stream_state import Asked, Seen
+from ..chat.state.asked import Asked
+from ..chat.state.stream_state import Seen
 from ..wire.json_text import Json, dumps
 from ..wire.sse import Event, encode
 from .declaration import Declaration

@@ -25,8 +25,9 @@ from ..chat.chunks.openai_fields import (
     USAGE,
 )
 from ..chat.errors.chunk_errors import may_fail
+from ..chat.state.asked import Asked
 from ..chat.state.sent_call import SentCall
-from ..chat.state.stream_state import MAX_TRACKED, SHARED, Asked, ChoiceSeen, Seen
+from ..chat.state.stream_state import MAX_TRACKED, SHARED, ChoiceSeen, Seen
 from ..wire.json_text import Json
 
 

@@ -14,7 +14,7 @@ from mitmproxy import contentviews, http
 
 from ..chat.chunks.chunk import Chunk, calls, choices, function, usage_of
 from ..chat.endpoint import is_chat_request
-from ..chat.state.stream_state import Asked
+from ..chat.state.asked import Asked
 from ..fixes import FIXES
 from ..protocols import endpoint_at
 from ..records.flow_metadata import AnswerMetadata

@@ -11,7 +11,7 @@ import random
 import re
 from typing import Any, Literal, NamedTuple
 
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.pipeline import Pipeline
 from workshop import RECORDED, ROOT

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 
 type Json = Any
 type Say = Callable[[str, str], None]

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from llm_normalize import conformance
 from llm_normalize.chat.chunks import chunk, chunk_form
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.engine.fix_plan import FixPlan

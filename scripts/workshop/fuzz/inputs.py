@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from llm_normalize import conformance
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import Example, wire
 from llm_normalize.wire.json_text import dumps

@@ -13,7 +13,7 @@ from dataclasses import replace
 from llm_normalize import conformance
 from llm_normalize.chat.chunks import chunk, chunk_form
 from llm_normalize.chat.state import stream_state
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.wire.json_text import loads
 from workshop.fuzz.cases import Case, Json, Say
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 45_348, "scripts": 7_482, "tests": 51_687}
+BUDGETS = {"addon": 45_369, "scripts": 7_482, "tests": 51_789}
 """Code lines: without blanks, comments and docstrings."""
-MODULES = 423
+MODULES = 424
 """Modules of the addon."""
 _NO_CODE = {
     tokenize.COMMENT,

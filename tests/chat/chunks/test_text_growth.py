@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from judge.strict import taken
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.chunks.text_growth import Growth, ProvedGrowth
-from llm_normalize.chat.state.stream_state import Asked, Seen
+from llm_normalize.chat.state.asked import Asked
+from llm_normalize.chat.state.stream_state import Seen
 from llm_normalize.fixes.cumulative import ContentCumulative
 from llm_normalize.repair.fix import (
     DONE,

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from llm_normalize.chat.state import said_answer as module
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.chat.state.said_answer import SaidAnswer
-from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import DONE, chunk, wire

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.exchange.request.native_answer import AnswerIds, NativeAnswer
 from llm_normalize.protocols.messages import MESSAGES
 from llm_normalize.protocols.protocol import ClientProtocol

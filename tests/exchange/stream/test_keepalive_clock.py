@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from mitmproxy.flow import Error
 
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.exchange.stream import keepalive_clock
 from llm_normalize.exchange.stream.keepalive_clock import StreamClock, send_rest
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter

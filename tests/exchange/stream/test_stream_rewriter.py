@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import zstd_frames
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter, Turn
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine import payload

@@ -20,7 +20,7 @@ from judge.responses import (
     meaning_of_deltas,
 )
 from llm_normalize import conformance
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.protocols.responses import RESPONSES
 from llm_normalize.repair.engine.body import repair_body

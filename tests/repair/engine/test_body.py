@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.fix import Fix, completion

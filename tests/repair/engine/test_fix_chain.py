@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.state.stream_state import Asked, Seen
+from llm_normalize.chat.state.asked import Asked
+from llm_normalize.chat.state.stream_state import Seen
 from llm_normalize.repair.engine import fix_chain
 from llm_normalize.repair.engine.fix_chain import Chain
 from llm_normalize.repair.fix import Fix, HoldingFix, chunk

@@ -10,7 +10,8 @@ import pytest
 from fixes.test_fixes import attributes_of
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.chunks.chunk_form import is_chunk, is_readable
-from llm_normalize.chat.state.stream_state import Asked, Seen
+from llm_normalize.chat.state.asked import Asked
+from llm_normalize.chat.state.stream_state import Seen
 from llm_normalize.fixes import EVERY_FIX
 from llm_normalize.repair.engine.fix_plan import plan_of
 from llm_normalize.repair.engine.payload import decode

@@ -2,7 +2,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.error_bodies import ErrorUnwrapped
 from llm_normalize.repair.engine.page_or_stream import PageOrStream

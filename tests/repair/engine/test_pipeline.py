@@ -3,7 +3,7 @@ import json
 import pytest
 
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.conformance import meaning_of_stream
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.page_or_stream import PageOrStream

@@ -6,7 +6,7 @@ import pytest
 
 from llm_normalize import conformance
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine import body
 from llm_normalize.repair.engine.body import repair_body

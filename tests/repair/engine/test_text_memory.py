@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.state.stream_state import Asked, Seen
+from llm_normalize.chat.state.asked import Asked
+from llm_normalize.chat.state.stream_state import Seen
 from llm_normalize.exchange.stream.native_stream import NativeStream
 from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.native_fixes import message_events as in_messages

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.chat.state.asked import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.engine.translated_output import TranslatedOutput

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 
 from ..chunks.chunk import REASONING, Chunk, calls
 from ..chunks.chunk_split import fragments_of
-from ..state.stream_state import MAX_TRACKED, Asked, Seen
+from ..state.asked import Asked
+from ..state.stream_state import MAX_TRACKED, Seen
 from .text_parts import Part, Place, Texts, Wanted, joined, read
 
 _LONG = 256 * 1024  # characters of calls that may wait for the end of their choice

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from mitmproxy import http
 
-from ...chat.state.stream_state import Asked
+from ...chat.state.asked import Asked
 from ...mitm.helpers import parse_authority
 from ...mitm.reverse_proxy import sent_host
 from ...text.echo import Echo

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from mitmproxy import http
 
 from ...chat.endpoint import is_chat_request
-from ...chat.state.stream_state import Asked
+from ...chat.state.asked import Asked
 from ...records.flow_metadata import read_metadata
 from ...records.snapshot import unpacked
 from ...repair.engine.translated_output import TRANSLATED

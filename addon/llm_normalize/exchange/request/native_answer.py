@@ -12,7 +12,7 @@ from mitmproxy import http
 from ...chat.errors.context_overflow import is_overflow
 from ...chat.errors.errors import lost, phrase
 from ...chat.request_body import read_request
-from ...chat.state.stream_state import Asked
+from ...chat.state.asked import Asked
 from ...protocols import Endpoint, endpoint_at
 from ...protocols.answer_stream import error_in
 from ...protocols.messages.tool_ids import restore

@@ -6,7 +6,7 @@ and the model that does not stream: its answer is requested as one body.
 
 from mitmproxy import http
 
-from ...chat.state.stream_state import Asked
+from ...chat.state.asked import Asked
 from ...routing.workers_ai import refusal_means_no_stream, run_body, run_path
 from ...wire.json_text import dumps
 from ..message.message_body import content_of

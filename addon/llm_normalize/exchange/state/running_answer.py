@@ -9,8 +9,8 @@ from mitmproxy import http
 from mitmproxy.flow import Error
 
 from ...chat.chunks.text_growth import Growth, ProvedGrowth
+from ...chat.state.asked import Asked
 from ...chat.state.said_answer import SaidAnswer
-from ...chat.state.stream_state import Asked
 from ...mitm.client_stream import slow_down
 from ...mitm.connection_errors import break_off, client_left, gateway_status
 from ...mitm.flow_list import annotate, show_anew

@@ -45,8 +45,9 @@ from ...chat.chunks.chunk import (
     put_first,
 )
 from ...chat.chunks.chunk_split import part_calls
+from ...chat.state.asked import Asked
 from ...chat.state.sent_call import SentCall, SentCalls, brief
-from ...chat.state.stream_state import Asked, Seen
+from ...chat.state.stream_state import Seen
 from ...chat.tool_calls.blank_arguments import are_real, has_arguments_alone
 from ...chat.tool_calls.open_calls import OpenCall, OpenCalls, Place
 from ...chat.tool_calls.sent_arguments import SentArguments

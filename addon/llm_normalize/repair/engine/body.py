@@ -14,8 +14,9 @@ from ...chat.errors.chunk_errors import is_error
 from ...chat.errors.errors import failures_in, status_of
 from ...chat.errors.failed_body import says_any, tells_only_failure
 from ...chat.escaped_answer import escaped_answer
+from ...chat.state.asked import Asked
 from ...chat.state.said_answer import SaidAnswer
-from ...chat.state.stream_state import Asked, Seen
+from ...chat.state.stream_state import Seen
 from ...wire.json_text import Json, dumps, loads
 from ...wire.sse import BOM
 from ..fix import Fix

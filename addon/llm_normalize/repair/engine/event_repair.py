@@ -8,7 +8,8 @@ from ...chat.chunks.chunk import choices
 from ...chat.chunks.chunk_form import is_chunk
 from ...chat.errors.chunk_errors import is_error
 from ...chat.errors.failed_event import may_be_chunk
-from ...chat.state.stream_state import Asked, Seen
+from ...chat.state.asked import Asked
+from ...chat.state.stream_state import Seen
 from ...wire.event_boundary import DONE, EVENT, LINES, MARKS
 from ...wire.json_text import Json, loads
 from ...wire.sse import Event, EventParser

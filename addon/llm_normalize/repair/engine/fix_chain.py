@@ -11,7 +11,8 @@ from http import HTTPStatus
 
 from ...chat.chunks.chunk import Chunk
 from ...chat.errors.errors import status_of
-from ...chat.state.stream_state import Asked, Seen
+from ...chat.state.asked import Asked
+from ...chat.state.stream_state import Seen
 from ...wire.json_text import Json, loads
 from ...wire.sse import Event
 from ..fix import Fix, HoldingFix

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from ...chat.chunks.chunk import Tokens
+from ...chat.state.asked import Asked
 from ...chat.state.said_answer import GrowingText, SaidAnswer
 from ...chat.state.sent_call import SentCall
-from ...chat.state.stream_state import Asked, Seen
+from ...chat.state.stream_state import Seen
 from ...wire.json_text import loads
 from ...wire.sse import Event
 from ..fix import Fix

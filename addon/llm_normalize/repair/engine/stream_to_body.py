@@ -11,7 +11,7 @@ from ...chat.chunks.chunk_form import is_chunk, is_flat
 from ...chat.conversion import body_of
 from ...chat.errors.chunk_errors import is_error
 from ...chat.errors.errors import lost
-from ...chat.state.stream_state import Asked
+from ...chat.state.asked import Asked
 from ...wire.event_boundary import DONE, EVENT
 from ...wire.json_text import Json, value_in
 from ...wire.sse import Event, EventParser

@@ -2,8 +2,9 @@
 
 from ...chat.chunks.chunk import Chunk, calls, deltas, index_of
 from ...chat.chunks.finish_words import CUT_SHORT, finishes
+from ...chat.state.asked import Asked
 from ...chat.state.sent_call import SentCall
-from ...chat.state.stream_state import Asked, ChoiceSeen, Seen
+from ...chat.state.stream_state import ChoiceSeen, Seen
 
 _CALLED = ("tool_calls", "function_call")
 

@@ -66,7 +66,8 @@ from ...chat.chunks.chunk_content import is_empty_chunk
 from ...chat.chunks.finish_words import finished_of, is_bare_finish
 from ...chat.conversion import counts
 from ...chat.errors.chunk_errors import is_error
-from ...chat.state.stream_state import Asked, Seen
+from ...chat.state.asked import Asked
+from ...chat.state.stream_state import Seen
 from ...wire.event_boundary import DONE
 from ...wire.sse import encode
 from ..look import Finding

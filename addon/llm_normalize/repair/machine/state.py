@@ -18,8 +18,9 @@ from ...chat.chunks.chunk_content import has_answer
 from ...chat.chunks.finish_words import CUT_SHORT, finished_of
 from ...chat.chunks.text_growth import GOES_ON
 from ...chat.conversion import counts
+from ...chat.state.asked import Asked
 from ...chat.state.sent_call import SentCall
-from ...chat.state.stream_state import MAX_TRACKED, Asked, Seen
+from ...chat.state.stream_state import MAX_TRACKED, Seen
 from ...wire.json_text import Json
 from ..outcome import ChunkSender, Close, Outgoing
 
