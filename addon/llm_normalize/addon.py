@@ -50,6 +50,7 @@ from .text.printable import brief
 from .views.answer_view import COLUMNS
 from .views.before_after import BeforeAfter
 from .views.transcript import Transcript
+from .wire.header import with_header
 
 logger = logging.getLogger(__name__)
 
@@ -378,7 +379,10 @@ class Normalize(CommandHooks):
         """Have a record of an answer, and ask for one that is not compressed."""
         exchange.expect()
         if self.options.repairs:
-            exchange.flow.request.headers["accept-encoding"] = "identity"
+            headers = exchange.flow.request.headers
+            headers.fields = with_header(
+                headers.fields, b"accept-encoding", b"identity"
+            )
 
 
 def _size_of(flow: http.HTTPFlow) -> int:

@@ -3,7 +3,7 @@
 from mitmproxy import http
 
 from ...chat.endpoint import is_event_stream
-from ...wire.header import header_in
+from ...wire.header import header_in, with_header
 
 
 def answers_events(response: http.Response) -> bool:
@@ -22,7 +22,7 @@ def prepare_headers(
         rename: Whether to call it an event stream where it says something else.
     """
     headers = response.data.headers
-    headers.pop("content-encoding", None)
+    headers.fields = with_header(headers.fields, b"content-encoding", None)
     if rename and not answers_events(response):
         headers["content-type"] = "text/event-stream"
     frame(request, response)
@@ -31,7 +31,9 @@ def prepare_headers(
 def frame(request: http.Request, response: http.Response) -> None:
     """Make the headers say where a body ends whose length is not known."""
     headers = response.data.headers
-    had_length = headers.pop("content-length", None) is not None
+    plain = with_header(headers.fields, b"content-length", None)
+    had_length = len(plain) < len(headers.fields)
+    headers.fields = plain
     asked, is_newer = request.http_version, response.is_http2 or response.is_http3
     if "HTTP/1.0" in (asked, response.http_version):
         headers.pop("transfer-encoding", None)  # it ends when the connection does
