@@ -50,7 +50,6 @@ from .text.printable import brief
 from .views.answer_view import COLUMNS
 from .views.before_after import BeforeAfter
 from .views.transcript import Transcript
-from .wire.header import with_header
 
 logger = logging.getLogger(__name__)
 
@@ -244,11 +243,8 @@ class Normalize(CommandHooks):
         mitmproxy awaits what is returned.
         """
         exchange = self._exchanges.of(flow)
-        waited = exchange.waits_for_model
-        was_chat = exchange.is_chat and not waited
         self._routing.send(exchange)
-        is_asked_now = waited and exchange.native is not None
-        if is_asked_now or (exchange.is_chat and not was_chat):
+        if not exchange.is_expected and exchange.is_asked:  # its path is known now
             self._expect(exchange)
         if flow.response is not None or not exchange.is_selected:
             return None
@@ -379,10 +375,7 @@ class Normalize(CommandHooks):
         """Have a record of an answer, and ask for one that is not compressed."""
         exchange.expect()
         if self.options.repairs:
-            headers = exchange.flow.request.headers
-            headers.fields = with_header(
-                headers.fields, b"accept-encoding", b"identity"
-            )
+            exchange.flow.request.headers["accept-encoding"] = "identity"
 
 
 def _size_of(flow: http.HTTPFlow) -> int:

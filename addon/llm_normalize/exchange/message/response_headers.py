@@ -3,7 +3,7 @@
 from mitmproxy import http
 
 from ...chat.endpoint import is_event_stream
-from ...wire.header import header_in, with_header
+from ...wire.header import header_in, without
 
 
 def answers_events(response: http.Response) -> bool:
@@ -22,7 +22,7 @@ def prepare_headers(
         rename: Whether to call it an event stream where it says something else.
     """
     headers = response.data.headers
-    headers.fields = with_header(headers.fields, b"content-encoding", None)
+    headers.fields = without(headers.fields, b"content-encoding")
     if rename and not answers_events(response):
         headers["content-type"] = "text/event-stream"
     frame(request, response)
@@ -31,7 +31,7 @@ def prepare_headers(
 def frame(request: http.Request, response: http.Response) -> None:
     """Make the headers say where a body ends whose length is not known."""
     headers = response.data.headers
-    plain = with_header(headers.fields, b"content-length", None)
+    plain = without(headers.fields, b"content-length")
     had_length = len(plain) < len(headers.fields)
     headers.fields = plain
     asked, is_newer = request.http_version, response.is_http2 or response.is_http3
