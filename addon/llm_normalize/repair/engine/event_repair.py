@@ -140,12 +140,12 @@ class EventRepair:
             if each.may_be_noise:
                 self._hold_words(record, each)
             else:
-                if payloads.may_tell_failure(event.raw):
-                    self.machine.state.doubtful = True  # no success is made up after it
                 raw = each.encode()
                 outcome = self._framed(record, each, raw)
                 if outcome is not Outcome.UNDERSTOOD:
                     self._pass(record, raw, outcome, each.data or b"")
+                if payloads.may_tell_failure(event.raw):
+                    self.machine.state.doubtful = True  # no success is made up after it
             if each.is_hole:
                 self._seen.lose()
         return made is not None
