@@ -290,10 +290,11 @@ _ESCAPES = re.compile(r'\\(?:[bfnrt]|u00[01][0-9a-f])|[\\"\s\x00-\x1f]')
 
 
 def _repeats(arguments: str, sent: str) -> bool:
-    """Tell whether *arguments* are no object, and *sent* is a part of what they say."""
-    is_part = _ESCAPES.sub("", sent) in _ESCAPES.sub("", arguments)
+    """Tell whether *sent* is a part of *arguments* that are no object, or both say nothing."""
     value = read_json(arguments.encode(errors="surrogatepass"))
-    return bool(sent) and is_part and not isinstance(value, dict)
+    if isinstance(value, dict):
+        return not (value or sent)
+    return bool(sent) and _ESCAPES.sub("", sent) in _ESCAPES.sub("", arguments)
 
 
 def check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None:
@@ -303,7 +304,7 @@ def check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None:
     """
     choices = list(conformance.meaning_of_stream(out).choices.values())
     said = [text for value in conformance.values(out) for text in _strings(value)]
-    arguments = [call.arguments for each in choices for call in each.calls]
+    arguments = ["", *(call.arguments for each in choices for call in each.calls)]
     said += [text for each in choices for text in (each.text, each.reasoning)]
     said += arguments
     known = _ESCAPES.sub("", "".join(said))
@@ -324,7 +325,7 @@ def check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None:
             is_known = any(_ESCAPES.sub("", each) in known for each in left)
             if is_known or _is_shown(text, out):
                 continue
-            if key != "arguments" or not _is_said(text, arguments):
+            if key != "arguments" or not any(_repeats(text, x) for x in arguments):
                 say(f"text of {key} nowhere", f"{text!r}\n{difference(data, out)}")
 
 
@@ -342,12 +343,6 @@ def _left(text: str, data: bytes) -> list[str]:
     found = _QUOTED.findall(data.decode(errors="replace"))
     begun = [each for each in found if text.startswith(each) and each != text]
     return [text.removeprefix(each) for each in begun]
-
-
-def _is_said(text: str, arguments: list[str]) -> bool:
-    """Tell whether the *arguments* that were sent say what *text*, some of them, said."""
-    is_empty = read_json(text.encode(errors="replace")) == {}
-    return is_empty or any(_repeats(text, each) for each in arguments)
 
 
 def _texts(value: chunk.Chunk, part: str) -> Iterator[tuple[str, str]]:
