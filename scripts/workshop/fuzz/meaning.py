@@ -111,16 +111,18 @@ SAME = 8  # characters that begin two texts in a row
 
 
 def _is_late(events: list[Json], part: str) -> bool:
-    """Tell whether a call follows its finish, and another choice between: none waits so long."""
-    ended: set[int] = set()
-    passed: set[int] = set()
-    for found in [each["choices"] for each in events if each.get("choices")]:
-        passed |= ended - {choice["index"] for choice in found}
-        for choice in found:
-            if choice[part].get("tool_calls") and choice["index"] in passed:
-                return True
-            if "call" in text_of(choice, "finish_reason"):
-                ended.add(choice["index"])
+    """Tell whether a call follows its finish, and another choice or usage between.
+
+    None waits so long.
+    """
+    ended, passed = set[int](), set[int]()
+    for each in events:
+        found = {choice["index"]: choice for choice in each.get("choices") or ()}
+        passed |= ended - found.keys() if found else set()
+        if any(found[at][part].get("tool_calls") for at in passed & found.keys()):
+            return True
+        ended |= {at for at in found if "call" in text_of(found[at], "finish_reason")}
+        passed |= ended if each.get("usage") else set()
     return False
 
 
