@@ -22,8 +22,8 @@ from .exchange.answer_lifecycle import Answers
 from .exchange.message.request_facts import place_of
 from .exchange.message.response_headers import answers_events
 from .exchange.routing_policy import Routing
-from .exchange.source.pacing import Pacing
 from .exchange.source.translation import put_in_protocol
+from .exchange.source.waiting_request import Pacing
 from .exchange.state.exchange import Exchange
 from .exchange.state.open_exchanges import OpenExchanges
 from .exchange.unlisted_hosts import UnlistedHosts
@@ -116,6 +116,8 @@ class Normalize(CommandHooks):
         routing.origins, routing.translations.chat_only = values.cors, values.translate
         for each in (self._home, routing, self._exchanges):
             each.hosts = values.hosts
+        for part in (self._home, routing, routing.translations):
+            part.repairs = values.repairs
         self._home.routes, self._home.gate = values.routes, values.gate
         log = functools.partial(pairs_path, values.pairs)
         self._home.log = log if values.pairs else None

@@ -65,6 +65,7 @@ class Routing:
         hosts: The hosts that are opened.
         translations: Which requests are translated to chat.
         gone: Models that are listed and not there.
+        repairs: Whether anything is changed, and not only observed.
     """
 
     routes: Routes = field(default_factory=Routes)
@@ -75,6 +76,7 @@ class Routing:
     hosts: Hosts = field(default_factory=Hosts)
     translations: TranslationMemory = field(default_factory=TranslationMemory)
     gone: GoneModels = field(default_factory=GoneModels)
+    repairs: bool = True
     _log_filter: LogFilter = field(init=False)
     _withheld: set[Secret] = field(default_factory=set)  # logged once for each
 
@@ -195,10 +197,7 @@ class Routing:
         if is_upgrade(request) and (
             is_routed
             or self.gate
-            or (
-                is_reverse(flow.client_conn.proxy_mode)
-                and ctx.options.normalize_mode == "repair"
-            )
+            or (is_reverse(flow.client_conn.proxy_mode) and self.repairs)
             or self.translations.refuses_upgrade(exchange)
         ):
             return upgrade_refused()
@@ -425,7 +424,7 @@ class Routing:
     def _note_model(self, exchange: Exchange, response: http.Response) -> None:
         """Note that the model of a request is not there, or is again."""
         request, status = exchange.flow.request, response.status_code
-        if not exchange.is_chat or ctx.options.normalize_mode != "repair":
+        if not (exchange.is_chat and self.repairs):
             return
         model = model_in(request_body(request) or b"") or ""
         asked = exchange.route or request  # as a list is asked for
@@ -458,8 +457,7 @@ class Routing:
             names = self._names(flow.request)
             body = content_of(response)
             source = flow.request.host, flow.request.port, exchange.client
-            is_repaired = ctx.options.normalize_mode == "repair"
-            there = self.gone.without(body, source) if is_repaired else None
+            there = self.gone.without(body, source) if self.repairs else None
             listed = self.models.listed(there or body, names) or there
             listed = self.translations.listed(flow.request, listed or body) or listed
         except ValueError as error:

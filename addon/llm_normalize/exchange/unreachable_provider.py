@@ -85,7 +85,7 @@ def end(
         response: What its client gets, unless something has been sent already.
         close_record: Called with the status that was sent; None if it is mitmproxy's.
         send_rest: Sends what waits in an answer that has begun, if anything does.
-        is_early: Whether headers alone have been sent: see `pacing`.
+        is_early: Whether headers alone have been sent: see `waiting_request`.
 
     Returns:
         What has to be awaited in the hook.

@@ -69,6 +69,7 @@ class Home:
         hosts: The hosts that are opened.
         routes: Where requests to hosts go instead.
         gate: Where the tokens are of which clients of a reverse proxy have to present one.
+        repairs: Whether anything is changed, and not only observed.
         log: Returns where the before/after log is; None for none.
         probe: The host that is nowhere but here.
     """
@@ -77,6 +78,7 @@ class Home:
         self.hosts = Hosts()
         self.routes = Routes()
         self.gate: Secret | None = None
+        self.repairs = True
         self.log: Callable[[], Path] | None = None
         self._stats = stats
         self._queues = queues
@@ -140,7 +142,7 @@ class Home:
             and flow.live
             and not flow.is_replay
             and self.gate is None
-            and ctx.options.normalize_mode == "repair"
+            and self.repairs
             and self._is_let_in(flow)
         )
 

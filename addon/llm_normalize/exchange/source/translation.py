@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from mitmproxy import ctx, http
+from mitmproxy import http
 
 from ...chat.errors.errors import wrapped
 from ...chat.request_body import read_request
@@ -83,9 +83,11 @@ class TranslationMemory:
 
     Attributes:
         chat_only: Hosts whose own endpoints are not used; None if nothing is translated.
+        repairs: Whether anything is changed, and not only observed.
     """
 
     chat_only: Hosts | None = field(default_factory=lambda: Hosts.parse(CHAT_ONLY))
+    repairs: bool = True
     _learned: OrderedDict[_Missing, set[bytes]] = field(default_factory=OrderedDict)
     """The clients that have found that a path is not served."""
     _by_template: Hosts = field(default_factory=lambda: Hosts.parse(BY_TEMPLATE))
@@ -93,8 +95,7 @@ class TranslationMemory:
 
     @property
     def _is_active(self) -> bool:
-        is_on = self.chat_only is not None
-        return is_on and bool(ctx.options.normalize_mode == "repair")
+        return self.chat_only is not None and self.repairs
 
     def endpoint(self, request: http.Request, *, is_routed: bool) -> Endpoint | None:
         """Return whose protocol *request* speaks, if that may be translated.
