@@ -88,13 +88,12 @@ class ChoiceSplit(Fix):
             self._note(found)
             return False
         firsts: dict[int, Chunk] = {}
-        n = self.seen.n
         for choice in found:
             place = given_index(choice) or 0
             first = firsts.setdefault(place, choice)
             if first is choice:
                 continue
-            was_before = self.seen.received.get((place, "content"), n) < n
+            was_before = (place, "content") in self.seen.received
             repeats = place in self._by_deltas or was_before
             name_text(first, choice, repeats=repeats)
             name_text(choice, first, repeats=repeats)
