@@ -50,7 +50,7 @@ _WHAT = (
 _NOT = r"(?:unsupported|unknown|unrecogni[sz]ed|unexpected|unpermitted)"
 _WHERE = r"(?: (?:supplied|provided|found|in (?:the )?(?:request|object|body)))?"
 _REFUSED = (
-    r"(?:unsupported|unknown|unrecogni[sz]ed"
+    r"(?:unsupported|unknown|unrecogni[sz]ed|immutable"
     r"|not (?:yet )?(?:supported|allowed|permitted|recogni[sz]ed|a valid (?:field|parameter)))"
 )
 _PATTERNS = tuple(
@@ -62,10 +62,11 @@ _PATTERNS = tuple(
         rf"\b{_WHAT} (?P<names>{_QUOTED}) (?:is|are) {_REFUSED}",
         # `a` is not supported with this model
         rf"(?P<names>{_QUOTED}) (?:is|are) {_REFUSED} (?:with|for|by|on|in)\b",
-        # The following parameters are not supported: a, b
-        rf"\b(?:parameter|field|argument)s? (?:\w+ )?(?:is|are|were) {_REFUSED}[^:\"'`]{{0,40}}: ?{_LIST}",
-        # Argument not supported on this model: a. M does not support parameter a
-        rf"\bargument not supported[^:\"'`]{{0,40}}: ?{_LIST}",
+        # The following parameters are not supported: a, b. Argument not supported: a
+        rf"\b(?:parameter|field|argument)s? (?:\w+ )?(?:(?:is|are|were) )?{_REFUSED}[^:\"'`]{{0,40}}: ?{_LIST}",
+        # invalid a: only 0.95 is allowed for this model, which is what it has without
+        rf"\binvalid (?P<names>(?!temperature:){_NAME}): only [\d.]{{1,8}} is allowed for this model\b",
+        # M does not support parameter a
         rf"\bdoes not support (?:the )?parameters?:? {_LIST}",
         # Extra inputs are not permitted, field: 'a'; extra fields not permitted: a
         rf"\b{_EXTRA.pattern}(?:,? field)?: ?{_LIST}",
