@@ -4,10 +4,12 @@ from ...wire.json_text import Json, as_object
 from ..adaptation import (
     EVERY_FORM,
     HI,
+    UNWANTED,
     Adaptation,
     Body,
     Edit,
     RequestExample,
+    drop,
     refused,
     replaced,
 )
@@ -95,8 +97,9 @@ class ReasoningEffortUnknown(Adaptation):
 
 def _with_thinking(body: Body) -> list[Edit]:
     """Have *body* ask for the lowest level of thinking, if it asks for none."""
-    is_none = body.get("reasoning_effort") == "none"
-    edits = replaced(body, "reasoning_effort", "low") if is_none else []
+    edits = drop(body, "thinking") if body.get("thinking") in UNWANTED else []
+    if body.get("reasoning_effort") == "none":
+        edits += replaced(body, "reasoning_effort", "low")
     for key in _HOLDERS:
         holder = as_object(body.get(key))
         if holder.get("effort") == "none" or holder.get("enabled") is False:

@@ -1,6 +1,6 @@
 """Messages: empty ones, their order, what an answer of the history has to have."""
 
-from ...wire.json_text import Json
+from ...wire.json_text import Json, as_string
 from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, refused, replaced
 from ..message_forms import (
     INSTRUCTIONS,
@@ -92,12 +92,10 @@ def _is_spare(message: Json) -> bool:
 
 
 def _filled(message: Json) -> Json:
-    is_answer = role_of(message) == "assistant"
-    if not (is_answer or role_of(message) == "tool"):
+    role = role_of(message)
+    if role not in ("assistant", "tool") or not says_nothing(message.get("content")):
         return message
-    if not says_nothing(message.get("content")):
-        return message
-    if is_answer and calls_of(message):
+    if role == "assistant" and calls_of(message):
         return message if "content" not in message else {**message, "content": None}
     return {**message, "content": NOTHING}
 
@@ -310,9 +308,7 @@ class MessageReasoningMissing(Adaptation):
     def _with_reasoning(self, message: Json) -> Json:
         if role_of(message) != "assistant" or message.get(_KEY):
             return message
-        own = message.get("reasoning")
-        if not (isinstance(own, str) and own):
-            own = self._remembered(message)
+        own = as_string(message.get("reasoning")) or self._remembered(message)
         return {**message, _KEY: own or _BLANK}
 
     def _remembered(self, message: dict[str, Json]) -> str:

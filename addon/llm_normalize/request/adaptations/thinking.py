@@ -71,16 +71,19 @@ def _without_effort(body: Body) -> list[Edit]:
     return made if rest else drop(body, "output_config")
 
 
-DISABLED, ENABLE, TEMPLATE = "thinking", "enable_thinking", "chat_template_kwargs"
-"""Where a request turns thinking off."""
+_EFFORT, ENABLE = "reasoning_effort", "enable_thinking"
+TEMPLATE = "chat_template_kwargs"
+_OFF_IN: Body = {"thinking": {"type": "disabled"}, ENABLE: False, _EFFORT: "none"}
+"""Where a request turns thinking off, and how."""
 BODY = "enable_thinking of a body"
 """That it has to be off where no stream is asked for."""
-UNABLE, CALLED = "unable", "called"
-"""That nothing may ask for it: at all, or once the history has calls, without thoughts."""
+UNABLE, CALLED, FIXED = "unable", "called", "fixed template"
+"""That nothing may ask for it: at all, once the history has calls, without thoughts, or by
+what a template is filled in with, or is."""
 _SIGNED = ("reasoning_details", "thinking_blocks")
 """Where a message has thoughts with their signatures."""
 _NO_CHOICE = refused("Thinking mode does not support this tool_choice")
-_FREE: tuple[Json, ...] = (None, "auto", "none", {"type": "auto"}, {"type": "none"})
+_FREE = (None, "auto", "none", "text")
 _FORCED = {"messages": HI, "tool_choice": "required"}
 _BEGUN = {"messages": [*HI, {"role": "assistant", "content": "It is"}]}
 _NOT_ENABLED = {"enable_thinking": False}
@@ -103,14 +106,16 @@ _CALLED = {"messages": [*HI, {"role": "assistant", "tool_calls": [_CALL]}]}
 class ThinkingRefused(Adaptation):
     """Turn it off where a tool is forced, an answer begun, or one body asked for.
 
+    So it is beside any tool, where OpenAI takes both in Responses alone, and beside JSON.
+
     Where it is off by default, no more is needed than not to ask for it.
     """
 
     name = "thinking-refused"
     changes = (
-        "`thinking` -> off, beside a `tool_choice` that decides or a begun answer; for a "
-        "body, where Qwen asks for it; `reasoning_effort`, `reasoning`, `thinking` -> "
-        "removed, for models that cannot think, and of Claude beside calls without thoughts"
+        "`thinking` -> off, beside a `tool_choice` that decides, a begun answer, tools of GPT, JSON or a "
+        "body of Qwen; `reasoning_effort`, `reasoning`, `thinking` -> removed, for models that cannot think, "
+        "and of Claude beside calls without thoughts; `chat_template_kwargs` -> removed, of Mistral's tokenizers"
     )
     why = (
         "DeepSeek, Kimi, Qwen and llama.cpp think by default, and answer 400; so do Ollama, "
@@ -182,22 +187,22 @@ class ThinkingRefused(Adaptation):
 
     def edit(self, body: Body) -> list[Edit]:
         """Turn it off."""
+        if self.value == FIXED:
+            return drop(body, "chat_template") + drop(body, TEMPLATE)
         if self.value == TEMPLATE:
-            if not begun_answer(body):
-                return []
             made = {**as_object(body.get(TEMPLATE)), **_NOT_ENABLED}
-            return replaced(body, TEMPLATE, made)
+            return replaced(body, TEMPLATE, made) if begun_answer(body) else []
         if self.value == BODY:
             return [] if body.get("stream") else replaced(body, ENABLE, False)
         if self.value in (UNABLE, CALLED):
             called = [each for each in as_list(body.get("messages")) if calls_of(each)]
             is_bare = bool(called) and not any(map(called[-1].get, _SIGNED))
             return _without_wish(body) if self.value == UNABLE or is_bare else []
-        if body.get("tool_choice") in _FREE:
+        field, _, beside = self.value.partition(" ")
+        asked = body.get(beside or "tool_choice") or None
+        if field not in _OFF_IN or as_object(asked).get("type", asked) in _FREE:
             return []
-        off: Json = {"type": "disabled"} if self.value == DISABLED else False
-        is_known = self.value in (DISABLED, ENABLE)
-        return replaced(body, self.value, off) if is_known else []
+        return replaced(body, field, _OFF_IN[field])
 
 
 def _without_wish(body: Body) -> list[Edit]:
@@ -205,7 +210,7 @@ def _without_wish(body: Body) -> list[Edit]:
     return [edit for key in asked for edit in drop(body, key)] + _without_effort(body)
 
 
-ADAPTIVE, ENABLED = "adaptive", "enabled"
+ADAPTIVE, ENABLED, BARE = "adaptive", "enabled", "enabled alone"
 _LIMITS = ("max_tokens", "max_completion_tokens")
 _LEAST = 1024
 """Tokens of the smallest budget."""
@@ -269,6 +274,8 @@ class ThinkingFormRefused(Adaptation):
         if self.value == ADAPTIVE and kind == ENABLED:
             made = {"type": ADAPTIVE, "display": "summarized"}
             return replaced(body, "thinking", made)
+        if self.value == BARE and kind == ADAPTIVE:
+            return replaced(body, "thinking", {"type": ENABLED})
         if self.value == ENABLED and kind == ADAPTIVE:
             limits = map(whole_number, map(body.get, _LIMITS))
             budget = next(filter(None, limits), 0) // 2

@@ -72,10 +72,8 @@ _PATTERNS = tuple(
         rf"\b{_EXTRA.pattern}(?:,? field)?: ?{_LIST}",
         # body -> a\n  Extra inputs are not permitted; body.a: extra fields not permitted
         rf"(?P<names>{_ANY}):? {_EXTRA.pattern}",
-        # parameter a is not supported
-        rf"\b(?:parameter|param|argument) (?P<names>{_NAME}) (?:is|are) {_REFUSED}",
-        # property a should not exist
-        rf"\bproperty (?P<names>{_NAME}) (?:should not exist|is not expected)\b",
+        # parameter a is not supported; property a should not exist
+        rf"\b(?:parameter|param|argument|property) (?P<names>{_NAME}) (?:should not exist|(?:is|are) (?:{_REFUSED}|not expected))\b",
         # a is not a supported parameter
         rf"(?P<names>{_ANY}) is not a (?:supported|valid|known) (?:parameter|field)\b",
         # extraneous key [a] is not permitted
