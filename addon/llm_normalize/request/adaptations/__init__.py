@@ -52,6 +52,7 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     tool_calls.ThoughtSignatureMissing,
     tools.ToolChoiceRefused,
     tools.ToolNameRepeated,
+    tools.ToolsMissing,
     schemas.ToolSchemaRefused,
     response_format.ResponseFormatRefused,
     response_format.StreamRequired,

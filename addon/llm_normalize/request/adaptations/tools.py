@@ -1,4 +1,4 @@
-"""Tools that are declared: which of them is to be called, and each once."""
+"""Tools that are declared: which of them is to be called, each once, and one at least."""
 
 from ...wire.json_text import Json, as_list, as_object, dumps
 from ..adaptation import (
@@ -11,14 +11,15 @@ from ..adaptation import (
     refused,
     replaced,
 )
+from ..message_forms import calls_of
 
 
 def _named(tool: Json) -> Json:
     return as_object(as_object(tool).get("function")).get("name")
 
 
-def _tool(name: str) -> dict[str, Json]:
-    return {"type": "function", "function": {"name": name}}
+def _tool(name: str, **more: Json) -> dict[str, Json]:
+    return {"type": "function", "function": {"name": name, **more}}
 
 
 _NO_OBJECT = refused(
@@ -95,3 +96,36 @@ class ToolNameRepeated(Adaptation):
         tools = as_list(body.get("tools"))
         once = [*{dumps(each): each for each in tools}.values()]
         return replaced(body, "tools", once) if tools else []
+
+
+_NO_CALL: Json = {"type": "object", "properties": {}}
+_SPARE = _tool("none", description="Not to be called.", parameters=_NO_CALL)
+_CALLED = {"messages": [*HI, {"role": "assistant", "tool_calls": [_tool("f")]}]}
+_UNDECLARED = refused("The toolConfig field must be defined when using toolUse")
+
+
+# No tools, where the history has calls.
+class ToolsMissing(Adaptation):
+    """Declare one that is not to be called: a client that declares none wants words."""
+
+    name = "tools-missing"
+    changes = "no `tools` beside calls in the history -> one that is not to be called"
+    why = "Bedrock answers 400 to clients that have their history summed up, through gateways, too."
+    sources = (
+        "https://github.com/anomalyco/opencode/issues/34089",
+        "https://github.com/BerriAI/litellm/issues/24158",
+    )
+    examples = (
+        RequestExample("calls", _CALLED, {**_CALLED, "tools": [_SPARE]}, _UNDECLARED),
+        RequestExample.untouched("no calls", {"messages": HI}, _UNDECLARED),
+        RequestExample.untouched(
+            "declared", {**_CALLED, "tools": [_tool("f")]}, _UNDECLARED
+        ),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Declare it."""
+        is_bare = not body.get("tools") and any(
+            map(calls_of, as_list(body.get("messages")))
+        )
+        return replaced(body, "tools", [_SPARE]) if is_bare else []
