@@ -54,6 +54,8 @@ _SAYING = {
     "results", "signature", "source", "summary", "thinking", "title", "tool_use_id",
     "tools", "url",
 }  # fmt: skip
+_UNSAID = {"refusal", "tool_calls", "function_call"}
+"""What a message may have, and say nothing with it."""
 _FOREIGN = {"input", "output", "source"}
 """What in a message is a tool's own, or a file."""
 # The same of a tool, and of its function.
@@ -338,7 +340,7 @@ def _says_nothing(path: Path, holder: dict[str, Json]) -> bool:
         return has_call or holder.get("role") not in (None, "function", "tool")
     if not _FOREIGN.isdisjoint(path[1:-1]):
         return False
-    return key not in _SAYING or (key == "refusal" and not holder[key])
+    return key not in _SAYING or (key in _UNSAID and not holder[key])
 
 
 def _declares_nothing(path: Path, holder: dict[str, Json]) -> bool:

@@ -72,8 +72,8 @@ _PATTERNS = tuple(
         rf"\b{_EXTRA.pattern}(?:,? field)?: ?{_LIST}",
         # body -> a\n  Extra inputs are not permitted; body.a: extra fields not permitted
         rf"(?P<names>{_ANY}):? {_EXTRA.pattern}",
-        # parameter a is not supported; property a should not exist
-        rf"\b(?:parameter|param|argument|property) (?P<names>{_NAME}) (?:should not exist|(?:is|are) (?:{_REFUSED}|not expected))\b",
+        # parameter a is not supported; property a should not exist; Empty a is not supported
+        rf"\b(?:parameter|param|argument|property|empty) (?P<names>{_NAME}) (?:should not exist|(?:is|are) (?:{_REFUSED}|not expected))\b",
         # a is not a supported parameter
         rf"(?P<names>{_ANY}) is not a (?:supported|valid|known) (?:parameter|field)\b",
         # extraneous key [a] is not permitted
@@ -90,10 +90,11 @@ _PLACED = re.compile(
     rf"property '(?P<name>{_NAME})' is unsupported",
     re.IGNORECASE,
 )
-# Python's way to print what pydantic says.
+# Python's way to print what pydantic says, and Azure's, in a text that it does not escape.
 _PRINTED = re.compile(
     r"'type': '(?:extra_forbidden|value_error\.extra)', ?'loc': [(\[]([^)\]]{0,400})[)\]]"
     r"|'loc': [(\[]([^)\]]{0,400})[)\]], ?'msg': 'extra fields not permitted'"
+    r'|"\{"detail":\[\{"type":"extra_forbidden","loc":\[([^\]]{0,400})\]'
 )
 _ONE = re.compile(_NAME)
 _SEPARATOR = re.compile(r" -> |[.\[\]]+")
@@ -279,7 +280,7 @@ class _Reader:
         printed = [*_PRINTED.finditer(text)]
         placed = [] if printed else [*_PLACED.finditer(text)]
         for found in printed:
-            names = re.findall(r"'([^']*)'|(\d+)", "".join(found.groups("")))
+            names = re.findall(r"['\"]([^'\"]*)['\"]|(\d+)", "".join(found.groups("")))
             if not self._repeats(found):
                 yield _without_root(tuple(name or number for name, number in names))
         for found in placed:
