@@ -68,9 +68,6 @@ class MessageEmpty(Adaptation):
             {"messages": [{**_EMPTY, "content": "Hi"}]},
             _NOT_EMPTY,
         ),
-        RequestExample.untouched(
-            "a user's", {"messages": [{"role": "user", "content": ""}]}, _NOT_EMPTY
-        ),
     )
 
     def edit(self, body: Body) -> list[Edit]:
@@ -159,11 +156,6 @@ class RolesNotAlternating(Adaptation):
             [_said("system", "a")],
             [_said("system", "a"), _said("user", NOTHING)],
             refused("No user query found in messages."),
-        ),
-        RequestExample.untouched(
-            "results of two calls",
-            {"messages": [*HI, _CALL, _RESULT, _RESULT]},
-            _ALTERNATE,
         ),
         RequestExample.untouched(
             "what alternates",

@@ -92,9 +92,6 @@ class ResponseFormatRefused(Adaptation):
             _NO_FORMAT,
         ),
         RequestExample.untouched(
-            "without tools", {"messages": HI, _FIELD: _SCHEMA}, _NO_FORMAT
-        ),
-        RequestExample.untouched(
             "text", {"messages": HI, _FIELD: {"type": "text"}, **_TOOLS}, _NO_FORMAT
         ),
     )

@@ -154,9 +154,6 @@ class ThinkingRefused(Adaptation):
             refused("Assistant response prefill is incompatible with enable_thinking."),
         ),
         RequestExample.of_fields("a body", {}, {"enable_thinking": False}, _OF_A_BODY),
-        RequestExample.untouched(
-            "a stream", {"messages": HI, "stream": True}, _OF_A_BODY
-        ),
         RequestExample.of_fields(
             "a model that cannot think", {"reasoning_effort": "high"}, {}, _UNABLE
         ),
@@ -166,19 +163,11 @@ class ThinkingRefused(Adaptation):
             {},
             _UNABLE,
         ),
-        RequestExample.untouched(
-            "it is not to think",
-            {"messages": HI, "reasoning": {"enabled": False}},
-            _UNABLE,
-        ),
         RequestExample(
             "calls without thoughts",
             {**_CALLED, "reasoning": {"effort": "high"}},
             _CALLED,
             _NO_THOUGHTS,
-        ),
-        RequestExample.untouched(
-            "no calls", {"messages": HI, "reasoning_effort": "high"}, _NO_THOUGHTS
         ),
         RequestExample.untouched(
             "no tool is forced", {"messages": HI, "tool_choice": "auto"}, _NO_CHOICE

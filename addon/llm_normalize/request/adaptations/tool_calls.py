@@ -259,9 +259,6 @@ class ToolNameMissing(Adaptation):
         RequestExample.untouched(
             "its own", {"messages": [*_ASKED, {**_result("a"), "name": "g"}]}, _UNNAMED
         ),
-        RequestExample.untouched(
-            "of no call", {"messages": [*_ASKED, _result("b")]}, _UNNAMED
-        ),
     )
 
     def edit(self, body: Body) -> list[Edit]:

@@ -118,9 +118,6 @@ class ToolsMissing(Adaptation):
     examples = (
         RequestExample("calls", _CALLED, {**_CALLED, "tools": [_SPARE]}, _UNDECLARED),
         RequestExample.untouched("no calls", {"messages": HI}, _UNDECLARED),
-        RequestExample.untouched(
-            "declared", {**_CALLED, "tools": [_tool("f")]}, _UNDECLARED
-        ),
     )
 
     def edit(self, body: Body) -> list[Edit]:
