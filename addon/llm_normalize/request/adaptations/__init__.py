@@ -49,6 +49,7 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     tool_calls.ToolCallArgumentsRefused,
     tool_calls.ToolNameMissing,
     messages.MessageReasoningMissing,
+    messages.MessageReasoningBeside,
     tool_calls.ThoughtSignatureMissing,
     tools.ToolChoiceRefused,
     tools.ToolNameRepeated,
