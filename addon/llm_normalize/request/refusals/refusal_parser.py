@@ -66,6 +66,11 @@ _PATTERNS = tuple(
         rf"\b(?:parameter|field|argument)s? (?:\w+ )?(?:(?:is|are|were) )?{_REFUSED}[^:\"'`]{{0,40}}: ?{_LIST}",
         # invalid a: only 0.95 is allowed for this model, which is what it has without
         rf"\binvalid (?P<names>(?!temperature:){_NAME}): only [\d.]{{1,8}} is allowed for this model\b",
+        # Invalid 'a': empty array; a must not be an empty array; [] is too short - 'a'
+        rf"(?P<names>{_ANY})(?::| must not be an) (?:empty array|list should have at least 1 item)\b",
+        rf"\[\] is too short - (?P<names>{_QUOTED})",
+        # 'a' is only allowed when 'tools' are specified; When using `a`, `tools` must be set
+        rf"(?P<names>{_QUOTED})(?: is only allowed when|,) [`']tools[`'] (?:are specified|must be set)\b",
         # M does not support parameter a
         rf"\bdoes not support (?:the )?parameters?:? {_LIST}",
         # Extra inputs are not permitted, field: 'a'; extra fields not permitted: a
