@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.request.adaptations.attachments import (
-    AttachmentRefused,
-)
+from llm_normalize.request.adaptations.attachments import AttachmentRefused
 from llm_normalize.request.refusals.dropped_parameters import apply, changes_for
 from llm_normalize.request.refusals.refusal_parser import refusal_of
 from llm_normalize.request.refusals.refusal_table import rows

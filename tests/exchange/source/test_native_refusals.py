@@ -66,8 +66,10 @@ def refused(proxy: Proxy, path: str, given: Json, status: int, words: str) -> An
         (MESSAGES, {"messages": [USER, SYSTEM]}, 500, LATE, {"messages": [USER, {**SYSTEM, "role": "user"}]}),
         (RESPONSES, {"input": [SYSTEM, USER]}, 400, LATE, {"input": [USER], "instructions": "In French."}),
         (RESPONSES, {"input": [{"type": "function_call", "arguments": '{"a'}]}, 400, "Expecting value: line 1 column 6 (char 5)", {"input": [{"type": "function_call", "arguments": '{"INVALID_JSON":"{\\"a"}'}]}),
+        (MESSAGES, {"messages": [{"role": "user", "content": [{"type": "image", "source": {}}]}]}, 400, "this model does not support image input", {"messages": [{"role": "user", "content": "(An image was here. The model cannot read it: say so if it is needed.)"}]}),
+        (RESPONSES, {"input": [{"role": "user", "content": [{"type": "input_image"}]}]}, 400, "this model does not support image input", {"input": [{"role": "user", "content": [{"type": "input_text", "text": "(An image was here. The model cannot read it: say so if it is needed.)"}]}]}),
     ],
-    ids=["tools", "thinking", "a template", "instructions", "arguments"],
+    ids=["tools", "thinking", "a template", "instructions", "arguments", "an image", "an image of Responses"],
 )  # fmt: skip
 def test_request_takes_the_form_that_is_asked_for_and_then_at_once(
     proxy: Proxy,

@@ -1,9 +1,11 @@
 """Images and files in messages."""
 
 from ...text.placeholder import placeholder
-from ...wire.json_text import Json, as_list, as_object, as_string
+from ...wire.json_text import Json, as_string
 from ..adaptation import (
     HI,
+    MESSAGES,
+    RESPONSES,
     TRANSLATED,
     Adaptation,
     Body,
@@ -12,20 +14,21 @@ from ..adaptation import (
     refused,
     replaced,
 )
-from ..message_forms import joined_texts, with_each_message
+from ..message_forms import joined_texts
 
 _NAMES = {
-    "image_url": "An image",
-    "file": "A file",
+    **dict.fromkeys(("image_url", "image", "input_image"), "An image"),
+    **dict.fromkeys(("file", "document", "input_file"), "A file"),
     "input_audio": "A recording",
     "video_url": "A video",
 }
 """What each part is, by its type."""
+_OF_RESPONSES = ("input_image", "input_file")
+_INNER = ("content", "output")
+"""Where messages, and results of tools, have their parts."""
 _TEXT_ONLY = refused("m is not a multimodal model")
 _TEXT = {"type": "text", "text": "Look:"}
 _IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
-_NO_FILE = refused("Unknown part type: file")
-_FILE = {"type": "file", "file": {"file_data": "data:application/pdf;base64,AAAA"}}
 
 
 # An image or a file, which a model cannot read: a sentence says that it was there.
@@ -38,12 +41,13 @@ class AttachmentRefused(Adaptation):
     """
 
     name = "attachment-refused"
-    changes = "an image, a file -> a sentence that says so (translated requests)"
+    changes = "an image, a file -> a sentence that says so (Messages and Responses)"
     why = "Text models answer 400, also to each later request of an agent."
-    sent_as = (TRANSLATED,)
+    sent_as = (TRANSLATED, RESPONSES, MESSAGES)
     sources = (
         "https://github.com/anthropics/claude-code/issues/91112",
         "https://github.com/Alishahryar1/free-claude-code/issues/512",
+        "https://github.com/deepseek-ai/DeepSeek-V3/issues/1026",
     )
     examples = (
         RequestExample.of_messages(
@@ -52,39 +56,25 @@ class AttachmentRefused(Adaptation):
             [{"role": "user", "content": f"Look:\n{placeholder('An image')}"}],
             _TEXT_ONLY,
         ),
-        RequestExample.of_messages(
-            "a file alone is refused",
-            [{"role": "user", "content": [_FILE, _IMAGE]}],
-            [
-                {
-                    "role": "user",
-                    "content": [
-                        {"type": "text", "text": placeholder("A file")},
-                        _IMAGE,
-                    ],
-                }
-            ],
-            _NO_FILE,
-        ),
         RequestExample.untouched("text", {"messages": HI}, _TEXT_ONLY),
     )
 
     def edit(self, body: Body) -> list[Edit]:
         """Put a sentence in the place of each."""
-        return replaced(body, "messages", with_each_message(body, self._without))
+        made = {key: self._without(body.get(key)) for key in ("messages", "input")}
+        return [edit for key in made for edit in replaced(body, key, made[key])]
 
-    def _without(self, message: Json) -> Json:
-        said = as_object(message)
-        content = as_list(said.get("content"))
-        parts = [self._part(each) for each in content]
-        if parts == content:
-            return message
-        text = joined_texts(parts)
-        return {**said, "content": parts if text is None else text}
-
-    def _part(self, part: Json) -> Json:
-        kind = as_string(as_object(part).get("type"))
+    def _without(self, value: Json) -> Json:
+        if isinstance(value, list):
+            parts = [self._without(each) for each in value]
+            text = None if parts == value else joined_texts(parts)
+            return parts if text is None else text
+        if not isinstance(value, dict):
+            return value
+        kind = as_string(value.get("type"))
         name = _NAMES.get(kind)
-        if name is None or self.value not in ("", kind):
-            return part
-        return {"type": "text", "text": placeholder(name)}
+        if name is not None and _NAMES.get(self.value, name) == name:
+            text_kind = "input_text" if kind in _OF_RESPONSES else "text"
+            return {"type": text_kind, "text": placeholder(name)}
+        inner = {key: self._without(value[key]) for key in _INNER if key in value}
+        return {**value, **inner}

@@ -158,7 +158,7 @@ def changes_for(
             found.append(Change(path, other))
     found += _forms(refusal, body) if is_chat else ()
     wanted = [*refusal.forms]
-    if any(_refuses_parts(each, body) for each in refusal.content):
+    if is_chat and any(_refuses_parts(each, body) for each in refusal.content):
         wanted.append(WantedForm(AttachmentRefused.name))
     for asked, value in wanted:
         name = asked if asked in forms else _INSTEAD.get(asked, asked)
