@@ -32,6 +32,7 @@ class ParameterLearned(Adaptation):
         "https://github.com/github/app/issues/2903",
         "https://github.com/zed-industries/zed/issues/52000",
         "https://platform.openai.com/docs/guides/error-codes",
+        "https://github.com/MiniMax-AI/minimax-code/issues/194",
     )
     examples = (
         RequestExample(

@@ -87,6 +87,11 @@ _PATTERNS = tuple(
         rf"\bunknown name (?P<names>{_QUOTED})",
         # Additional properties are not allowed ('a', 'b' were unexpected)
         rf"\badditional properties are not allowed \({_LIST} w(?:as|ere) unexpected",
+        # `tools` must not be an empty array. Invalid 'tools': empty array. [] is too short - 'tools'
+        rf"(?P<names>{_QUOTED})(?: must not be an|:) empty array\b",
+        rf"\[\] is too short - (?P<names>{_QUOTED})",
+        # When using `tool_choice`, `tools` must be set.
+        rf"\bwhen using (?P<names>{_QUOTED}), {_QUOTED} must be set\b",
     )
 )
 # 'messages.1' : property 'a' is unsupported; messages.2.assistant.a: property 'a' is …
