@@ -20,13 +20,12 @@ LEAST: dict[str, Json] = {
 }
 """The least that is asked for in each protocol."""
 ANSWER = b'{"type":"later"}'
-TOOL = {"name": "f", "input_schema": {"type": "object"}}
 THINKING = {"thinking": {"type": "enabled", "budget_tokens": 2000}}
-EXTRA = "Extra inputs are not permitted"
 NEW_FORM = (
     '"thinking.type.enabled" is not supported for this model. Use '
     '"thinking.type.adaptive" and "output_config.effort" to control thinking behavior.'
 )
+CALLING: Json = {"role": "assistant", "content": [{"type": "tool_use", "id": "c"}]}
 LATE = "System message must be at the beginning."
 
 
@@ -61,15 +60,16 @@ def refused(proxy: Proxy, path: str, given: Json, status: int, words: str) -> An
 @pytest.mark.parametrize(
     ("path", "given", "status", "words", "changed"),
     [
-        (MESSAGES, {"tools": [{**TOOL, "defer_loading": True}]}, 400, f"tools.0.custom.defer_loading: {EXTRA}", {"tools": [TOOL]}),
+        (MESSAGES, {"tools": [{"name": "f", "input_schema": {}, "defer_loading": True}]}, 400, "tools.0.custom.defer_loading: Extra inputs are not permitted", {"tools": [{"name": "f", "input_schema": {}}]}),
         (MESSAGES, THINKING, 400, NEW_FORM, {"thinking": {"type": "adaptive", "display": "summarized"}}),
         (MESSAGES, {"messages": [USER, SYSTEM]}, 500, LATE, {"messages": [USER, {**SYSTEM, "role": "user"}]}),
         (RESPONSES, {"input": [SYSTEM, USER]}, 400, LATE, {"input": [USER], "instructions": "In French."}),
         (RESPONSES, {"input": [{"type": "function_call", "arguments": '{"a'}]}, 400, "Expecting value: line 1 column 6 (char 5)", {"input": [{"type": "function_call", "arguments": '{"INVALID_JSON":"{\\"a"}'}]}),
         (MESSAGES, {"messages": [{"role": "user", "content": [{"type": "image", "source": {}}]}]}, 400, "this model does not support image input", {"messages": [{"role": "user", "content": "(An image was here. The model cannot read it: say so if it is needed.)"}]}),
         (RESPONSES, {"input": [{"role": "user", "content": [{"type": "input_image"}]}]}, 400, "this model does not support image input", {"input": [{"role": "user", "content": [{"type": "input_text", "text": "(An image was here. The model cannot read it: say so if it is needed.)"}]}]}),
+        (MESSAGES, {"messages": [CALLING]}, 400, "The `content[].thinking` in the thinking mode must be passed back to the API.", {"messages": [{**CALLING, "content": [{"type": "thinking", "thinking": "", "signature": ""}, *CALLING["content"]]}]}),
     ],
-    ids=["tools", "thinking", "a template", "instructions", "arguments", "an image", "an image of Responses"],
+    ids=["tools", "thinking", "a template", "instructions", "arguments", "an image", "an image of Responses", "a thought"],
 )  # fmt: skip
 def test_request_takes_the_form_that_is_asked_for_and_then_at_once(
     proxy: Proxy,

@@ -1,18 +1,15 @@
 """Messages: empty ones, their order, what an answer of the history has to have."""
 
-from ...wire.json_text import Json, as_string
+from ...wire.json_text import Json
 from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, refused, replaced
 from ..message_forms import (
     INSTRUCTIONS,
     NOTHING,
     begun_answer,
     calls_of,
-    joined_content,
     role_of,
     says_nothing,
-    text_of,
     with_answers_between,
-    with_each_message,
     with_messages,
     with_neighbours_joined,
     with_one_system,
@@ -247,106 +244,3 @@ class UserAfterTool(Adaptation):
     def edit(self, body: Body) -> list[Edit]:
         """Put one between them."""
         return replaced(body, "messages", with_messages(body, with_answers_between))
-
-
-_KEY = "reasoning_content"
-_NOT_PASSED_BACK = refused(
-    "The `reasoning_content` in the thinking mode must be passed back to the API."
-)
-_BLANK = " "
-
-
-def _asked(**more: Json) -> Body:
-    return {"messages": [*HI, {"role": "assistant", "content": "Hello", **more}, *HI]}
-
-
-# An answer without its reasoning, which a thinking model wants to have back.
-class MessageReasoningMissing(Adaptation):
-    """Put back what the answer had.
-
-    If the client has it under another name, that; else what is remembered, by the id of a
-    call or by the text of an answer without calls; else a blank, which DeepSeek takes.
-    """
-
-    name = "message-reasoning-missing"
-    changes = "an answer without `reasoning_content` -> with that, or with a blank"
-    why = "DeepSeek and Kimi answer 400 while they think."
-    sources = (
-        "https://github.com/continuedev/continue/issues/12691",
-        "https://github.com/RooCodeInc/Roo-Code/issues/12195",
-        "https://github.com/bytedance/deer-flow/issues/3043",
-        "https://github.com/anomalyco/opencode/issues/24083",
-        "https://github.com/agentscope-ai/QwenPaw/issues/433",
-    )
-    examples = (
-        RequestExample(
-            "unknown", _asked(), _asked(reasoning_content=" "), _NOT_PASSED_BACK
-        ),
-        RequestExample(
-            "by another name",
-            _asked(reasoning="Hm."),
-            _asked(reasoning="Hm.", reasoning_content="Hm."),
-            _NOT_PASSED_BACK,
-        ),
-        RequestExample.untouched(
-            "its own", _asked(reasoning_content="Hm."), _NOT_PASSED_BACK
-        ),
-    )
-
-    def edit(self, body: Body) -> list[Edit]:
-        """Put it back."""
-        made = with_each_message(body, self._with_reasoning)
-        return replaced(body, "messages", made, f"messages[*].{_KEY}")
-
-    def _with_reasoning(self, message: Json) -> Json:
-        if role_of(message) != "assistant" or message.get(_KEY):
-            return message
-        own = as_string(message.get("reasoning")) or self._remembered(message)
-        return {**message, _KEY: own or _BLANK}
-
-    def _remembered(self, message: dict[str, Json]) -> str:
-        calls = calls_of(message)
-        found = [self.memory("call", each.get("id")) for each in calls] or [
-            self.memory("text", text_of(message.get("content")))
-        ]
-        return next((each.reasoning for each in found if each and each.reasoning), "")
-
-
-_NOT_BOTH = refused("Cannot pass both content and thinking in an assistant message")
-_THOUGHT = {**_CALL, _KEY: "Hm."}
-_THOUGHTS = (_KEY, "reasoning", "thinking")
-
-
-# Reasoning beside words, in an answer with calls, where one of both may be.
-class MessageReasoningBeside(Adaptation):
-    """Put it before the words: gpt-oss's template takes both for what was thought before a call."""
-
-    name = "message-reasoning-beside"
-    changes = "reasoning of an answer with calls and words -> before the words"
-    why = "gpt-oss's template answers 400 or 500 to each request of the session, in llama.cpp and LM Studio."
-    sources = (
-        "https://github.com/openclaw/openclaw/issues/6514",
-        "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/842",
-    )
-    examples = (
-        RequestExample.of_messages(
-            "both",
-            [{**_THOUGHT, "content": "I look."}],
-            [{**_CALL, "content": "Hm.\n\nI look."}],
-            _NOT_BOTH,
-        ),
-        RequestExample.untouched("no words", {"messages": [_THOUGHT]}, _NOT_BOTH),
-    )
-
-    def edit(self, body: Body) -> list[Edit]:
-        """Put it there."""
-        made = with_each_message(body, _with_one_of_both)
-        return replaced(body, "messages", made, "messages[*].content")
-
-
-def _with_one_of_both(message: Json) -> Json:
-    if not calls_of(message) or says_nothing(message.get("content")):
-        return message
-    rest = {key: each for key, each in message.items() if key not in _THOUGHTS}
-    thought = [message[key] for key in _THOUGHTS if message.get(key)][:1]
-    return {**rest, "content": joined_content(*thought, message["content"])}

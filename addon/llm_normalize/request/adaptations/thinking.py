@@ -1,9 +1,12 @@
-"""Thinking: whether it goes with the rest, and how it is asked for."""
+"""Thinking: whether it goes with the rest, how it is asked for, and what comes back of it."""
 
-from ...wire.json_text import Json, as_list, as_object, whole_number
+from ...wire.json_text import Json, as_list, as_object, as_string, whole_number
 from ..adaptation import (
+    CHAT,
     EVERY_FORM,
     HI,
+    MESSAGES,
+    TRANSLATED,
     UNWANTED,
     WISHES,
     Adaptation,
@@ -14,13 +17,20 @@ from ..adaptation import (
     refused,
     replaced,
 )
-from ..message_forms import begun_answer, calls_of
+from ..message_forms import (
+    begun_answer,
+    calls_of,
+    joined_content,
+    role_of,
+    says_nothing,
+    text_of,
+    with_each_message,
+)
 
 _NO_EFFORT = refused(
     "thinking options type cannot be disabled when reasoning_effort is set"
 )
 _OFF = {"messages": HI, "thinking": {"type": "disabled"}}
-_FORMAT = {"format": {"type": "json_schema"}}
 
 
 # A level of effort beside thinking that is off.
@@ -40,12 +50,6 @@ class EffortWithoutThinking(Adaptation):
             "of Messages",
             {**_OFF, "output_config": {"effort": "max"}},
             _OFF,
-            _NO_EFFORT,
-        ),
-        RequestExample(
-            "with a format",
-            {**_OFF, "output_config": {"effort": "max", **_FORMAT}},
-            {**_OFF, "output_config": _FORMAT},
             _NO_EFFORT,
         ),
         RequestExample.untouched(
@@ -199,7 +203,8 @@ def _without_wish(body: Body) -> list[Edit]:
     return [edit for key in asked for edit in drop(body, key)] + _without_effort(body)
 
 
-ADAPTIVE, ENABLED, BARE = "adaptive", "enabled", "enabled alone"
+ADAPTIVE, ENABLED = "adaptive", "enabled"
+BARE, MANDATORY = "enabled alone", "mandatory"
 _LIMITS = ("max_tokens", "max_completion_tokens")
 _LEAST = 1024
 """Tokens of the smallest budget."""
@@ -220,18 +225,23 @@ class ThinkingFormRefused(Adaptation):
     """Ask for it in the form that the refusal names.
 
     A budget has no place in the new form, which tells no thoughts unless it is asked to; in
-    the old one it is half of what may be said, or thinking is off where that is too little.
+    the old one it is half of what may be said, or thinking is off where that is too little,
+    unless the model always thinks.
     """
 
     name = "thinking-form-refused"
-    changes = "`thinking` -> `adaptive` or `enabled`, as the refusal asks for it"
-    why = "Claude takes `adaptive` alone from Opus 4.7 on; older models know nothing of it."
+    changes = (
+        "`thinking`, or none -> `adaptive` or `enabled`, as the refusal asks for it"
+    )
+    why = "Claude takes `adaptive` alone from Opus 4.7 on, Kimi `enabled`, also of subagents."
     needs_value = True
     sent_as = EVERY_FORM
     sources = (
         "https://github.com/anomalyco/opencode/issues/23007",
         "https://github.com/Sylinko/Everywhere/issues/410",
         "https://github.com/openclaw/openclaw/issues/87801",
+        "https://github.com/anthropics/claude-code/issues/69379",
+        "https://github.com/decolua/9router/issues/2023",
     )
     examples = (
         RequestExample.of_fields(
@@ -265,10 +275,131 @@ class ThinkingFormRefused(Adaptation):
             return replaced(body, "thinking", made)
         if self.value == BARE and kind == ADAPTIVE:
             return replaced(body, "thinking", {"type": ENABLED})
-        if self.value == ENABLED and kind == ADAPTIVE:
+        is_mandatory = self.value == MANDATORY and kind != ENABLED
+        if is_mandatory or (self.value == ENABLED and kind == ADAPTIVE):
             limits = map(whole_number, map(body.get, _LIMITS))
             budget = next(filter(None, limits), 0) // 2
-            off: Json = {"type": "disabled"}
+            bare: Json = {"type": ENABLED if is_mandatory else "disabled"}
             old: Json = {"type": ENABLED, "budget_tokens": budget}
-            return replaced(body, "thinking", old if budget >= _LEAST else off)
+            return replaced(body, "thinking", old if budget >= _LEAST else bare)
         return []
+
+
+_KEY = "reasoning_content"
+_NOT_PASSED_BACK = refused(
+    "The `reasoning_content` in the thinking mode must be passed back to the API."
+)
+_BLANK = " "
+_THOUGHT = {"type": "thinking", "thinking": "", "signature": ""}
+
+
+def _asked(**more: Json) -> Body:
+    return {"messages": [*HI, {"role": "assistant", "content": "Hello", **more}, *HI]}
+
+
+# An answer without its reasoning, which a thinking model wants to have back.
+class MessageReasoningMissing(Adaptation):
+    """Put back what the answer had.
+
+    If the client has it under another name, that; else what is remembered, by the id of a
+    call or by the text of an answer without calls; else a blank, which DeepSeek takes. In
+    Messages, calls without thoughts get one that is empty.
+    """
+
+    name = "message-reasoning-missing"
+    changes = "an answer without `reasoning_content`, or `thinking` -> with that, or with a blank"
+    why = "DeepSeek and Kimi answer 400 while they think."
+    sent_as = (CHAT, TRANSLATED, MESSAGES)
+    sources = (
+        "https://github.com/continuedev/continue/issues/12691",
+        "https://github.com/RooCodeInc/Roo-Code/issues/12195",
+        "https://github.com/bytedance/deer-flow/issues/3043",
+        "https://github.com/anomalyco/opencode/issues/24083",
+        "https://github.com/agentscope-ai/QwenPaw/issues/433",
+        "https://github.com/QwenLM/qwen-code/issues/3786",
+        "https://github.com/leookun/cursor-byok/pull/276",
+    )
+    examples = (
+        RequestExample(
+            "unknown", _asked(), _asked(reasoning_content=" "), _NOT_PASSED_BACK
+        ),
+        RequestExample(
+            "by another name",
+            _asked(reasoning="Hm."),
+            _asked(reasoning="Hm.", reasoning_content="Hm."),
+            _NOT_PASSED_BACK,
+        ),
+        RequestExample.untouched(
+            "its own", _asked(reasoning_content="Hm."), _NOT_PASSED_BACK
+        ),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Put it back."""
+        if self.value == _THOUGHT["type"]:
+            made = with_each_message(body, _with_thought)
+            return replaced(body, "messages", made, "messages[*].content")
+        made = with_each_message(body, self._with_reasoning)
+        return replaced(body, "messages", made, f"messages[*].{_KEY}")
+
+    def _with_reasoning(self, message: Json) -> Json:
+        if role_of(message) != "assistant" or message.get(_KEY):
+            return message
+        own = as_string(message.get("reasoning")) or self._remembered(message)
+        return {**message, _KEY: own or _BLANK}
+
+    def _remembered(self, message: dict[str, Json]) -> str:
+        calls = calls_of(message)
+        found = [self.memory("call", each.get("id")) for each in calls] or [
+            self.memory("text", text_of(message.get("content")))
+        ]
+        return next((each.reasoning for each in found if each and each.reasoning), "")
+
+
+def _with_thought(message: Json) -> Json:
+    said = as_object(message)
+    blocks = as_list(said.get("content"))
+    kinds = [as_object(each).get("type") for each in blocks]
+    if "tool_use" not in kinds or _THOUGHT["type"] in kinds:
+        return message
+    return {**said, "content": [_THOUGHT, *blocks]}
+
+
+_NOT_BOTH = refused("Cannot pass both content and thinking in an assistant message")
+_CALLING = {"role": "assistant", "content": "I look.", "tool_calls": [_CALL]}
+_THOUGHTS = (_KEY, "reasoning", "thinking")
+
+
+# Reasoning beside words, in an answer with calls, where one of both may be.
+class MessageReasoningBeside(Adaptation):
+    """Put it before the words: gpt-oss's template takes both for what was thought before a call."""
+
+    name = "message-reasoning-beside"
+    changes = "reasoning of an answer with calls and words -> before the words"
+    why = "gpt-oss's template answers 400 or 500 to each request of the session, in llama.cpp and LM Studio."
+    sources = (
+        "https://github.com/openclaw/openclaw/issues/6514",
+        "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/842",
+    )
+    examples = (
+        RequestExample.of_messages(
+            "both",
+            [{**_CALLING, _KEY: "Hm."}],
+            [{**_CALLING, "content": "Hm.\n\nI look."}],
+            _NOT_BOTH,
+        ),
+        RequestExample.untouched("no words", {"messages": [_CALLING]}, _NOT_BOTH),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Put it there."""
+        made = with_each_message(body, _with_one_of_both)
+        return replaced(body, "messages", made, "messages[*].content")
+
+
+def _with_one_of_both(message: Json) -> Json:
+    if not calls_of(message) or says_nothing(message.get("content")):
+        return message
+    rest = {key: each for key, each in message.items() if key not in _THOUGHTS}
+    thought = [message[key] for key in _THOUGHTS if message.get(key)][:1]
+    return {**rest, "content": joined_content(*thought, message["content"])}
