@@ -43,6 +43,7 @@ class ReasoningEffortUnknown(Adaptation):
         "https://github.com/nguyenphutrong/quotio/issues/287",
         "https://github.com/elie222/rakazo/issues/114",
         "https://github.com/earendil-works/pi/issues/8454",
+        "https://github.com/liliMozi/openhanako/issues/1478",
     )
     examples = (
         RequestExample.of_fields(
@@ -111,10 +112,14 @@ def _with_thinking(body: Body) -> list[Edit]:
 
 
 def _nearest(given: object, named: list[str]) -> str | None:
-    """Return the nearest level of those *named*: not to think is near to no other."""
-    if given not in LEVELS:
+    """Return the nearest level of those *named*: not to think is near to no other.
+
+    A choice that is left to a provider which makes none is the middle.
+    """
+    level = "medium" if given in _UNSAID else str(given)
+    if level not in LEVELS:
         return None
-    place = LEVELS.index(str(given))
+    place = LEVELS.index(level)
     known = [each for each in LEVELS if each in named and each != "none"]
     if given in named or (given == "none" and not known):
         return str(given) if given in named else None
