@@ -6,11 +6,11 @@ path names what it has looked for: the model, or the response that another one c
 So whatever speaks of neither is about the path. A refusal that points to chat completions
 is, too, though it speaks of the model ("not supported by this API").
 
-One that refuses a type of tool, or of item, an image in a tool's output, the form of the
-input as a whole, a call without its output, or demands a schema of a tool of Anthropic's
-own, comes from a server that serves the path without what its clients send today. They
-send it with each request, so it is as good as none: in chat, those are functions and
-messages, each call with its output.
+One that refuses a type of tool, of item or of block, an image in a tool's output, the form of
+the input as a whole, a call without its output or its thoughts, or demands a schema of a tool
+of Anthropic's own, comes from a server that serves the path without what its clients send
+today. So does Kimi's, which says nothing else. They send it with each request, so it is as
+good as none: in chat, those are functions and messages, each call with its output.
 
 LM Studio answers 200 where it does not serve a path.
 """
@@ -61,7 +61,7 @@ _TYPE = re.compile(
     r"|\bunknown variant\W{1,4}(?:namespace|custom|additional_tools|local_shell|shell"
     r"|apply_patch|tool_search|web_search|compaction|item_reference|\w+_(?:call|output|trigger))\b"
     r"|\binput tag\W{1,4}(?!image|document|file|input_|adaptive)\w+\W{1,4}found using\W{1,4}type\b"
-    r"|\bmessages\W{1,4}\d{1,4}\W{1,4}content\b[^{}]{0,400}\btype\b[^{}]{0,80}\binput\W{1,4}thinking\b"
+    r"|\bmessages\W{1,4}\d{1,4}\W{1,4}content\b[^{}]{0,400}\btype\b[^{}]{0,200}\binput\W{1,4}(?:thinking|tool_addition)\b"
     # The form of the whole input: no server says which item it is.
     r"|\bbody\W{1,6}input\W{1,6}(?:str\b|list\[union\b)"
     r"|\"invalid (?:input|type for 'input')\W{1,3}(?![^{}]{0,200}(?:policy|flagged))"
@@ -70,6 +70,8 @@ _TYPE = re.compile(
     # Calls without their outputs, and outputs without their calls.
     r"|\bno tool output found for tool call\b|\bmissing field\W{1,2}call_id\b"
     r"|\bmust be followed by tool messages\b|\brole 'tool' must be a response\b"
+    # Thoughts, which the translation remembers. Kimi's only words, also to new blocks of Messages.
+    r"|\breasoning_text\b[^.;]{0,40}\bmust be passed back\b|\"invalid request error\""
     # The protocol, for this model.
     rf"|\bunsupported_api_for_model\b|\buse\b[^.;]{{0,24}}\b{_CHAT}\b[^.;]{{0,24}}\b(?:instead|endpoint|model)\b",
     re.IGNORECASE,
