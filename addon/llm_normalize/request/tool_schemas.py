@@ -21,8 +21,8 @@ _SPOKEN = {
 """Keywords that say something to a model: the description says it instead."""
 _SILENT = {
     "$comment", "$id", "$schema", "additionalProperties", "contentEncoding",
-    "contentMediaType", "dependentRequired", "deprecated", "examples", "maxProperties",
-    "minProperties", "nullable", "patternProperties", "propertyNames", "readOnly",
+    "contentMediaType", "dependentRequired", "deprecated", "encrypted", "examples",
+    "maxProperties", "minProperties", "nullable", "patternProperties", "propertyNames", "readOnly",
     "strict", "title", "unevaluatedItems", "unevaluatedProperties", "uniqueItems",
     "writeOnly",
 }  # fmt: skip

@@ -80,6 +80,7 @@ class ToolSchemaRefused(Adaptation):
         "https://github.com/zed-industries/zed/issues/53919",
         "https://github.com/NousResearch/hermes-agent/issues/71804",
         "https://github.com/microsoft/azure-devops-mcp/issues/145",
+        "https://github.com/openai/codex/issues/26753",
     )
     examples = (
         RequestExample(
@@ -230,6 +231,8 @@ class ToolSchemaRefused(Adaptation):
         """The *tool* of a *kind*, or of none, that has its schema under a *key*."""
         if not isinstance(tool, dict):
             return tool
+        if isinstance(some := tool.get("tools"), list):  # a namespace of Responses
+            return {**tool, "tools": [self._tool(each, key, kind) for each in some]}
         is_defined = tool.get("type") in (None, "function", kind)
         if isinstance(inner := tool.get("function"), dict):
             return (
