@@ -23,6 +23,7 @@ SAID = [{"role": "user", "content": "heron?"}]
         {"model": "m", "messages": SAID, "input": "heron?"},
         {"model": "m", "tools": [TOOL]},
         {"model": "m", "user": '"input"'},
+        {"messages": [{"role": "user", "content": '"tool_use", "input_schema"'}]},
     ],
     ids=str,
 )
@@ -89,3 +90,41 @@ def test_agent_of_cursor_gets_a_stream_of_chat(proxy: Proxy) -> None:
     (flow,) = proxy.records("flow")
     assert flow["end"] == "complete"
     assert "translated" not in flow  # the answer is chat
+
+
+CALL = {"type": "tool_use", "id": "c1", "name": "f", "input": {}}
+RESULT = {"type": "tool_result", "tool_use_id": "c1", "content": "grey"}
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+BLOCKS = [
+    {"role": "assistant", "content": [CALL]},
+    {"role": "user", "content": [RESULT, IMAGE]},
+]
+
+
+@pytest.mark.parametrize("tools", [{}, {"tools": [{"name": "f", "input_schema": {}}]}])
+def test_blocks_and_tools_of_anthropic_become_those_of_chat(tools: Any) -> None:
+    asked = {"model": "claude", "user": "u", "seed": 7, "messages": BLOCKS, **tools}
+    made = chat_of(json.dumps(asked).encode())
+    assert made is not None
+    sent = json.loads(made[0])
+    assert (sent["user"], sent["seed"], "tools" in sent) == ("u", 7, bool(tools))
+    called, result, seen = sent["messages"]
+    assert called["tool_calls"][0]["function"] == {"name": "f", "arguments": "{}"}
+    assert result == {"role": "tool", "tool_call_id": "c1", "content": "grey"}
+    assert seen["content"] == [IMAGE]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"tools": [{"name": "f", "input_schema": {}}, {"type": "custom", "name": "g"}]},
+        {"messages": [*BLOCKS, {"role": "tool", "content": "x"}]},
+        {
+            "messages": [
+                {"role": "user", "content": [{"type": "text", "x": "tool_use"}]}
+            ]
+        },
+    ],
+)
+def test_what_has_anything_of_chat_s_own_is_left(more: Any) -> None:
+    assert chat_of(json.dumps({"messages": BLOCKS, **more}).encode()) is None

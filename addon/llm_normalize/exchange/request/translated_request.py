@@ -9,6 +9,7 @@ from mitmproxy import http
 
 from ...chat.request_body import read_request
 from ...protocols import Endpoint, endpoint_at
+from ...protocols.messages import MESSAGES
 from ...protocols.protocol import (
     AnswerTranslator,
     ChatRequest,
@@ -20,12 +21,15 @@ from ...protocols.protocol import (
 from ...protocols.responses import RESPONSES
 from ...routing.keys import HEADER, OTHER_HEADER
 from ...wire.json_scanner import members
-from ...wire.json_text import dumps
+from ...wire.json_text import dumps, objects_in
 from ..message.message_body import content_of, put_content
 from .adapted_request import RequestEdit
 
 _NOT_CHAT = "request-not-chat"
 _INPUT = b'"input"'
+# https://github.com/automazeio/vibeproxy/issues/411
+_OF_ANTHROPIC = (b'"input_schema"', b'"tool_use"')
+_ROLES = {"user", "assistant", "system", "developer"}
 _BEGUN = re.compile(r"\[[ \t\r\n]*+[^\]]")
 """A list that is not empty."""
 _OF_CHAT = (
@@ -168,23 +172,28 @@ def _translation(
 def chat_of(content: bytes) -> tuple[bytes, list[RequestEdit]] | None:
     """Return the request *content* as chat, and what was changed; None if it is chat.
 
-    Cursor's agent sends `input` and flat tools to the path of chat completions, and reads
-    the answer as chat. So the request alone is translated.
+    Cursor's agent sends `input` and flat tools to the path of chat completions, or, for a
+    model whose name has `claude` in it, Anthropic's tools and blocks, and reads the answer as
+    chat. So the request alone is translated.
 
     Raises:
         UntranslatableError: Chat has no place for what it asks.
     """
-    if content.find(_INPUT) < 0 or not _has_input(content):
+    is_responses = content.find(_INPUT) >= 0 and _has_input(content)
+    if not is_responses and all(content.find(each) < 0 for each in _OF_ANTHROPIC):
         return None
     try:
         asked = read_request(content)
     except ValueError:
         return None
-    if asked.get("input") is None or asked.get("messages"):
+    if is_responses and (asked.get("input") is None or asked.get("messages")):
         return None
-    found = RESPONSES.translate(asked)
+    if not is_responses and not _is_of_anthropic(asked):
+        return None
+    found = (RESPONSES if is_responses else MESSAGES).translate(asked)
     made = {key: each for key, each in found.body.items() if key != "stream_options"}
-    own = {key: asked[key] for key in _OF_CHAT if asked.get(key) is not None}
+    keys = _OF_CHAT if is_responses else found.dropped
+    own = {key: asked[key] for key in keys if asked.get(key) is not None}
     made = {**own, **made}
     dropped = [path for path in found.dropped if path not in made]
     changed = [
@@ -193,6 +202,17 @@ def chat_of(content: bytes) -> tuple[bytes, list[RequestEdit]] | None:
     edits: list[RequestEdit] = [(_NOT_CHAT, "dropped", path) for path in dropped]
     edits += [(_NOT_CHAT, "changed", key) for key in changed]
     return dumps(made), edits
+
+
+def _is_of_anthropic(asked: JsonObject) -> bool:
+    """Tell whether tools or calls of a request are Anthropic's, and nothing in it is chat's."""
+    turns, tools = (objects_in(asked.get(key)) for key in ("messages", "tools"))
+    parts = (part for each in turns for part in objects_in(each.get("content")))
+    if not tools and all(part.get("type") != "tool_use" for part in parts):
+        return False
+    return all("input_schema" in each for each in tools) and all(
+        each.get("role") in _ROLES and "tool_calls" not in each for each in turns
+    )
 
 
 def _has_input(content: bytes) -> bool:

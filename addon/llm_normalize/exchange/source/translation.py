@@ -187,7 +187,7 @@ class TranslationMemory:
             self._learned.pop(_missing(exchange, endpoint), None)
 
     def put_in_chat(self, exchange: Exchange) -> bool:
-        """Make chat of a request that is one for Responses at chat's path, or refuse it.
+        """Make chat of a request of another protocol at chat's path, or refuse it.
 
         Returns:
             Whether the proxy answered it.

@@ -89,6 +89,8 @@ def parts_of(block: JsonObject, path: str, dropped: Dropped) -> list[JsonObject]
 def _unknown(
     block: JsonObject, kind: str, path: str, dropped: Dropped
 ) -> list[JsonObject]:
+    if kind == "image_url":  # chat's own, which may stand beside Anthropic's
+        return [block]
     shown = {key: each for key, each in block.items() if key != "cache_control"}
     text = dumps(shown).decode()
     if len(text) > _SHOWN:
