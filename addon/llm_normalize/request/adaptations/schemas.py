@@ -234,12 +234,8 @@ class ToolSchemaRefused(Adaptation):
         if isinstance(some := tool.get("tools"), list):  # a namespace of Responses
             return {**tool, "tools": [self._tool(each, key, kind) for each in some]}
         is_defined = tool.get("type") in (None, "function", kind)
-        if isinstance(inner := tool.get("function"), dict):
-            return (
-                {**tool, "function": self._tool(inner, *_RESPONSES)}
-                if is_defined
-                else tool
-            )
+        if is_defined and isinstance(inner := tool.get("function"), dict):
+            return {**tool, "function": self._tool(inner, *_RESPONSES)}
         found = {each: tool[each] for each in _SCHEMAS if tool.get(each) is not None}
         if self.value == NO_SCHEMA and "name" in tool and is_defined:
             found = found or {key: {}}
