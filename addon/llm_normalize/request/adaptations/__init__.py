@@ -49,7 +49,7 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     tool_calls.ToolCallArgumentsRefused,
     tool_calls.ToolNameMissing,
     thinking.MessageReasoningMissing,
-    thinking.MessageReasoningBeside,
+    messages.MessageReasoningBeside,
     tool_calls.ThoughtSignatureMissing,
     tools.ToolChoiceRefused,
     tools.ToolNameRepeated,

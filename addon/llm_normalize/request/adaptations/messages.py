@@ -7,9 +7,11 @@ from ..message_forms import (
     NOTHING,
     begun_answer,
     calls_of,
+    joined_content,
     role_of,
     says_nothing,
     with_answers_between,
+    with_each_message,
     with_messages,
     with_neighbours_joined,
     with_one_system,
@@ -244,3 +246,43 @@ class UserAfterTool(Adaptation):
     def edit(self, body: Body) -> list[Edit]:
         """Put one between them."""
         return replaced(body, "messages", with_messages(body, with_answers_between))
+
+
+_NOT_BOTH = refused("Cannot pass both content and thinking in an assistant message")
+_THOUGHT = {**_CALL, "reasoning_content": "Hm."}
+_THOUGHTS = ("reasoning_content", "reasoning", "thinking")
+
+
+# Reasoning beside words, in an answer with calls, where one of both may be.
+class MessageReasoningBeside(Adaptation):
+    """Put it before the words: gpt-oss's template takes both for what was thought before a call."""
+
+    name = "message-reasoning-beside"
+    changes = "reasoning of an answer with calls and words -> before the words"
+    why = "gpt-oss's template answers 400 or 500 to each request of the session, in llama.cpp and LM Studio."
+    sources = (
+        "https://github.com/openclaw/openclaw/issues/6514",
+        "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/842",
+    )
+    examples = (
+        RequestExample.of_messages(
+            "both",
+            [{**_THOUGHT, "content": "I look."}],
+            [{**_CALL, "content": "Hm.\n\nI look."}],
+            _NOT_BOTH,
+        ),
+        RequestExample.untouched("no words", {"messages": [_THOUGHT]}, _NOT_BOTH),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Put it there."""
+        made = with_each_message(body, _with_one_of_both)
+        return replaced(body, "messages", made, "messages[*].content")
+
+
+def _with_one_of_both(message: Json) -> Json:
+    if not calls_of(message) or says_nothing(message.get("content")):
+        return message
+    rest = {key: each for key, each in message.items() if key not in _THOUGHTS}
+    thought = [message[key] for key in _THOUGHTS if message.get(key)][:1]
+    return {**rest, "content": joined_content(*thought, message["content"])}

@@ -20,9 +20,7 @@ from ..adaptation import (
 from ..message_forms import (
     begun_answer,
     calls_of,
-    joined_content,
     role_of,
-    says_nothing,
     text_of,
     with_each_message,
 )
@@ -363,43 +361,3 @@ def _with_thought(message: Json) -> Json:
     if "tool_use" not in kinds or _THOUGHT["type"] in kinds:
         return message
     return {**said, "content": [_THOUGHT, *blocks]}
-
-
-_NOT_BOTH = refused("Cannot pass both content and thinking in an assistant message")
-_CALLING = {"role": "assistant", "content": "I look.", "tool_calls": [_CALL]}
-_THOUGHTS = (_KEY, "reasoning", "thinking")
-
-
-# Reasoning beside words, in an answer with calls, where one of both may be.
-class MessageReasoningBeside(Adaptation):
-    """Put it before the words: gpt-oss's template takes both for what was thought before a call."""
-
-    name = "message-reasoning-beside"
-    changes = "reasoning of an answer with calls and words -> before the words"
-    why = "gpt-oss's template answers 400 or 500 to each request of the session, in llama.cpp and LM Studio."
-    sources = (
-        "https://github.com/openclaw/openclaw/issues/6514",
-        "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/842",
-    )
-    examples = (
-        RequestExample.of_messages(
-            "both",
-            [{**_CALLING, _KEY: "Hm."}],
-            [{**_CALLING, "content": "Hm.\n\nI look."}],
-            _NOT_BOTH,
-        ),
-        RequestExample.untouched("no words", {"messages": [_CALLING]}, _NOT_BOTH),
-    )
-
-    def edit(self, body: Body) -> list[Edit]:
-        """Put it there."""
-        made = with_each_message(body, _with_one_of_both)
-        return replaced(body, "messages", made, "messages[*].content")
-
-
-def _with_one_of_both(message: Json) -> Json:
-    if not calls_of(message) or says_nothing(message.get("content")):
-        return message
-    rest = {key: each for key, each in message.items() if key not in _THOUGHTS}
-    thought = [message[key] for key in _THOUGHTS if message.get(key)][:1]
-    return {**rest, "content": joined_content(*thought, message["content"])}
