@@ -264,8 +264,8 @@ def test_text_and_usage_that_wait_are_sent_before_the_error() -> None:
 
 
 def test_another_choice_does_not_go_on_behind_the_error() -> None:
-    lost: Wire = [chunk({"content": "a"}), chunk({}, finish="tool_calls"), LOST]
-    out = repaired(wire([*lost, chunk({"content": "b"}, index=1)]))
+    raw = wire([chunk({}, finish="tool_calls"), LOST, chunk({"content": "b"}, index=1)])
+    out = repaired(raw, Asked(stream=True, n=2))
     assert (b"Bad gateway" in out, b'"b"' in out) == (True, False)
 
 
