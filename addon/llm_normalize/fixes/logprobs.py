@@ -39,6 +39,7 @@ class LogprobsIncomplete(ChoiceFix):
     handles = Finding.LOGPROBS
     sources = (
         "https://docs.together.ai/docs/logprobs",
+        "https://github.com/dyad-sh/dyad/issues/1570",
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
     examples = (
@@ -54,6 +55,7 @@ class LogprobsIncomplete(ChoiceFix):
         _made("a list", [_TOKEN], _WHOLE),
         _made("a number", -1, _MADE),
         Example("no object", [_said([])], [_said(None)]),
+        Example("nulls", [_said(dict.fromkeys(_OLD))], [_said(None)]),
         Example.untouched("whole", [_said(_WHOLE)]),
     )
 

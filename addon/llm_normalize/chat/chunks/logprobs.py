@@ -18,7 +18,7 @@ def complete(choice: Chunk) -> bool:
     given = choice.get("logprobs")
     if given is None:
         return False
-    if not isinstance(given, dict):
+    if not (isinstance(given, dict) and ("content" in given or any(given.values()))):
         choice["logprobs"] = given = _wrapped(given, choice)
         _complete_entries(given or {})
         return True
@@ -40,7 +40,7 @@ def _objects(value: Json) -> list[Chunk]:
 
 
 def _wrapped(given: Json, choice: Chunk) -> Chunk | None:
-    """Wrap log probabilities that are not an object in one; None for none."""
+    """Wrap log probabilities that are no object with any in one; None for none."""
     if _objects(given):
         return {"content": _objects(given)}
     delta = choice.get("delta")
