@@ -25,6 +25,16 @@ def _end(usage: Chunk) -> Chunk:
     return chunk({}, finish="stop", usage=usage)
 
 
+def _streamed(name: str, given: Chunk, made: Chunk) -> Example:
+    return Example(name, [TEXT, _end(given), DONE], [TEXT, _end(made), DONE])
+
+
+def _in_body(name: str, given: Chunk, made: Chunk | None) -> Example:
+    return Example.of_body(
+        name, completion(HI, usage=given), completion(HI, usage=made)
+    )
+
+
 _WORDS = {**USAGE, "prompt_tokens": "3"}
 _KINDS = ("prompt", "completion", "total", "input", "output")
 _COUNTS = tuple(f"{kind}_tokens" for kind in _KINDS)
@@ -53,12 +63,8 @@ class UsageMistyped(Fix):
     handles = Finding.ODD_USAGE
     sources = ("https://platform.openai.com/docs/api-reference/chat/object",)
     examples = (
-        Example("text", [TEXT, _end(_WORDS), DONE], [TEXT, _end(USAGE), DONE]),
-        Example.of_body(
-            "fraction",
-            completion(HI, usage={**USAGE, "prompt_tokens": Number("3.0")}),
-            completion(HI, usage=USAGE),
-        ),
+        _streamed("text", _WORDS, USAGE),
+        _in_body("fraction", {**USAGE, "prompt_tokens": Number("3.0")}, USAGE),
         Example.untouched("whole", [TEXT, _end(USAGE)]),
     )
 
@@ -116,7 +122,7 @@ class UsageEmpty(Fix):
             asked=USAGE_ASKED,
         ),
         Example("nulls", [{**TEXT, "usage": {"total_tokens": None}}], [TEXT]),
-        Example.of_body("body", completion(HI, usage={}), completion(HI, usage=None)),
+        _in_body("body", {}, None),
         Example.untouched("null", [{**TEXT, "usage": None}]),
         Example.untouched("figures", [_end(USAGE)]),
     )
@@ -159,17 +165,9 @@ class UsagePartial(Fix):
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
     examples = (
-        Example("no total", [TEXT, _end(_SOME), DONE], [TEXT, _end(USAGE), DONE]),
-        Example(
-            "other names",
-            [TEXT, _end(_OTHER), DONE],
-            [TEXT, _end({**_OTHER, **USAGE}), DONE],
-        ),
-        Example.of_body(
-            "total alone",
-            completion(HI, usage=_TOTAL),
-            completion(HI, usage=_COMPLETED),
-        ),
+        _streamed("no total", _SOME, USAGE),
+        _streamed("other names", _OTHER, {**_OTHER, **USAGE}),
+        _in_body("total alone", _TOTAL, _COMPLETED),
         Example.untouched("whole", [TEXT, _end(USAGE), DONE]),
     )
 
@@ -195,7 +193,7 @@ class UsagePartial(Fix):
 
 
 _CACHED = {"cached_tokens": 3}
-_SOME_NULL = {**_CACHED, "cache_write_tokens": None}
+_NULLS = {**USAGE, "prompt_tokens_details": {**_CACHED, "cache_write_tokens": None}}
 _COUNTED = {**USAGE, "prompt_tokens_details": _CACHED}
 
 
@@ -210,21 +208,9 @@ class UsageFigureNull(Fix):
     handles = Finding.ODD_USAGE
     sources = ("https://github.com/zed-industries/zed/issues/63137",)
     examples = (
-        Example(
-            "in details",
-            [TEXT, _end({**USAGE, "prompt_tokens_details": _SOME_NULL})],
-            [TEXT, _end(_COUNTED)],
-        ),
-        Example(
-            "whole details",
-            [TEXT, _end({**USAGE, "prompt_tokens_details": None})],
-            [TEXT, _end(USAGE)],
-        ),
-        Example.of_body(
-            "body",
-            completion(HI, usage={**USAGE, "cost_details": {"upstream": None}}),
-            completion(HI, usage={**USAGE, "cost_details": {}}),
-        ),
+        _streamed("in details", _NULLS, _COUNTED),
+        _streamed("whole details", {**USAGE, "prompt_tokens_details": None}, USAGE),
+        _in_body("body", {"cost_details": {"upstream": None}}, {"cost_details": {}}),
         Example.untouched("figures", [TEXT, _end(_COUNTED)]),
         Example.untouched("no usage", [{**TEXT, "usage": None}]),
     )
