@@ -52,6 +52,7 @@ def no_utf8_in_a_string(payload: bytes) -> bytes:
 WAYS = (no_utf8_in_a_string, half, as_repr, number, control, no_utf8)
 
 NULL = {"role": "assistant", "content": None}
+CALLED = chunk({}, finish="tool_calls")
 _OPEN = chunk({**NULL, "tool_calls": [head()]})
 _OTHER = head(1, id="call_b", function={"name": "g", "arguments": ""})
 STREAMS: dict[str, Wire] = {
@@ -105,12 +106,7 @@ STREAMS: dict[str, Wire] = {
         chunk({}, finish="tool_calls"),
         DONE,
     ],
-    "no arguments": [
-        _OPEN,
-        calling(rest(0, "{}")),
-        chunk({}, finish="tool_calls"),
-        DONE,
-    ],
+    "no arguments": [_OPEN, calling(rest(0, "{}")), CALLED, DONE],
     "legacy": [
         chunk({**NULL, "function_call": {"name": "f", "arguments": ""}}),
         chunk({"function_call": {"arguments": '{"a":"b'}}),
@@ -263,6 +259,11 @@ def test_text_and_usage_that_wait_are_sent_before_the_error() -> None:
     assert b'"total_tokens":' in read
 
 
+def test_rest_behind_a_lost_head_is_no_part_of_the_call_before() -> None:
+    more = calling(rest(1, '{"m":2}'))
+    assert b"Bad gateway" in repaired(wire([_OPEN, LOST, more, CALLED]))
+
+
 def test_another_choice_does_not_go_on_behind_the_error() -> None:
     raw = wire([chunk({}, finish="tool_calls"), LOST, chunk({"content": "b"}, index=1)])
     out = repaired(raw, Asked(stream=True, n=2))
@@ -298,7 +299,6 @@ def arguments_in(data: bytes) -> str:
 
 
 CUT_SHORT = chunk({}, finish="length")
-CALLED = chunk({}, finish="tool_calls")
 CUSTOM = custom("", id="call_0", type="custom")
 
 

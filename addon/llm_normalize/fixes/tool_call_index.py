@@ -44,24 +44,27 @@ _ELSEWHERE = calling({**_HERE, "index": 1})
 _RENAMED = {**head(0), "function": {"name": "g", "arguments": ""}}
 _TOOLS = Asked(stream=True, tools=True, declared=Tools(frozenset("fg")))
 _MOVED = calling({**_SECOND, "index": 1})
+_BEGUN = [_FIRST, calling(rest(0)), calling(_SECOND)]
+_SENT = [_FIRST, calling(rest(0)), _MOVED, calling(rest(1))]
 
 
-# A second tool call under the index of the first.
+# A second tool call under the index of the first, or the rest of one under another.
 # The repair is in `repair/engine/assembled_calls.py`.
 class ToolCallIndexWrong(Fix):
     """Give a call that opens under a taken index the next one, and its rest too."""
 
     name = "tool-call-index-wrong"
-    changes = "second call under one `index`, or counted from 1 -> the next index"
+    changes = "second call, or the rest of one, under a wrong `index` -> the next index"
     why = "The arguments of two calls run together, and the next turn is refused."
-    providers = ("DeepSeek V4 behind gateways", "Gemini proxies")
-    sources = ("https://github.com/agno-agi/agno/issues/8880",)
+    providers = ("DeepSeek V4 behind gateways", "Gemini proxies", "LibreChat")
+    sources = (
+        "https://github.com/agno-agi/agno/issues/8880",
+        "https://github.com/danny-avila/LibreChat/issues/13987",
+    )
     examples = (
-        Example(
-            "two calls at 0",
-            [_FIRST, calling(rest(0)), calling(_SECOND), calling(rest(0))],
-            [_FIRST, calling(rest(0)), _MOVED, calling(rest(1))],
-        ),
+        Example("two calls at 0", [*_BEGUN, calling(rest(0))], _SENT),
+        Example("its rest at 1", [*_BEGUN, calling(rest(1))], _SENT),
+        Example("all rest at 1", [_FIRST, calling(rest(1))], _BEGUN[:2]),
         Example("continued elsewhere", [_FIRST, _ELSEWHERE], [_FIRST, calling(_HERE)]),
         Example("from 1", [calling(head(1))], [calling({**head(1), "index": 0})]),
         Example(

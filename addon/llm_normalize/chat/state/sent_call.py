@@ -39,6 +39,7 @@ class SentCall:
         more: Parts of its name that were sent later.
         is_hit: Whether a lost event may have had some of its arguments.
         is_shared: Whether another call was sent under its index.
+        begins_late: Whether an event was lost before its arguments.
     """
 
     id: Json
@@ -49,6 +50,7 @@ class SentCall:
     more: str = ""
     is_hit: bool = False
     is_shared: bool = False
+    begins_late: bool = False
     room: int = field(default=0, compare=False)
     """Characters of its arguments that may still be stored: see `arguments`."""
     _parts: list[str] = field(default_factory=list, compare=False)
@@ -56,7 +58,6 @@ class SentCall:
     _has_opened: bool = False  # whether there was a bracket
     _quoted: bool = False
     _escaped: str = ""  # a backslash whose character has not been received
-    _begins_late: bool = False  # an event was lost before its arguments
     _is_whole: bool = False  # one was lost behind them
 
     def __post_init__(self) -> None:
@@ -147,8 +148,8 @@ class SentCall:
         It had none if they are whole before it, or begin and end behind it.
         """
         is_blank = self.arguments == "{}"  # it may not have been all of them
-        self._is_whole = self.is_complete and not (self._begins_late or is_blank)
-        self._begins_late = self._begins_late or not self.length
+        self._is_whole = self.is_complete and not (self.begins_late or is_blank)
+        self.begins_late = self.begins_late or not self.length
         if self.custom or (self.length and not self._is_whole):
             self.is_hit = True
 
@@ -206,7 +207,7 @@ class SentCall:
     def add(self, arguments: Json) -> None:
         """Record *arguments* that were sent."""
         if isinstance(arguments, str) and arguments:
-            begins_late = self._begins_late and not self.length
+            begins_late = self.begins_late and not self.length
             begins_inside = begins_late and not arguments.lstrip().startswith("{")
             if begins_inside or (self._is_whole and arguments.strip()):
                 self.is_hit = True

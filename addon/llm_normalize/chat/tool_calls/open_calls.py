@@ -153,6 +153,8 @@ class OpenCalls:
         last = base.turn or base
         if base.at is None and last.is_complete(sent):
             last = base  # that call is over
+        elif moves and self._is_astray(base, fragment, sent):
+            last = self._last[choice]
         found = last
         known = self._ids.get((choice, identity))
         if known and identity != last.id and self._is_of(known, last, fragment, sent):
@@ -202,6 +204,18 @@ class OpenCalls:
         return (
             str(given).startswith(str(before)) or f"{before}{given}" in self.tools.names
         )
+
+    def _is_astray(self, base: OpenCall, fragment: Chunk, sent: SentCalls) -> bool:
+        """Tell whether *fragment* is more of the last call, under the new index of *base*.
+
+        A lost event may have opened a call there.
+        """
+        last = self._last.get(base.choice)
+        opened = last.opened(sent) if last and base.is_tracked else None
+        is_known = base.opened(sent) or base.turn or base.held.fragment
+        if is_known or fragment.get("id") or opened is None or opened.begins_late:
+            return False
+        return opened.continues(fragment, self.tools)
 
     def _given(self, place: Place, fragment: Chunk, sent: SentCalls) -> OpenCall:
         """Return the call at an index of the provider's.
