@@ -44,8 +44,9 @@ _ELSEWHERE = calling({**_HERE, "index": 1})
 _RENAMED = {**head(0), "function": {"name": "g", "arguments": ""}}
 _TOOLS = Asked(stream=True, tools=True, declared=Tools(frozenset("fg")))
 _MOVED = calling({**_SECOND, "index": 1})
-_BEGUN = [_FIRST, calling(rest(0)), calling(_SECOND)]
-_SENT = [_FIRST, calling(rest(0)), _MOVED, calling(rest(1))]
+_ALL = '{"a":1}'
+_BEGUN = [_FIRST, calling(rest(0, _ALL)), calling(_SECOND)]
+_SENT = [_FIRST, calling(rest(0, _ALL)), _MOVED, calling(rest(1, _ALL))]
 
 
 # A second tool call under the index of the first, or the rest of one under another.
@@ -62,9 +63,9 @@ class ToolCallIndexWrong(Fix):
         "https://github.com/danny-avila/LibreChat/issues/13987",
     )
     examples = (
-        Example("two calls at 0", [*_BEGUN, calling(rest(0))], _SENT),
-        Example("its rest at 1", [*_BEGUN, calling(rest(1))], _SENT),
-        Example("all rest at 1", [_FIRST, calling(rest(1))], _BEGUN[:2]),
+        Example("two calls at 0", [*_BEGUN, calling(rest(0, _ALL))], _SENT),
+        Example("its rest at 1", [*_BEGUN, calling(rest(1, _ALL))], _SENT),
+        Example("all rest at 1", [_FIRST, calling(rest(1, _ALL))], _BEGUN[:2]),
         Example("continued elsewhere", [_FIRST, _ELSEWHERE], [_FIRST, calling(_HERE)]),
         Example("from 1", [calling(head(1))], [calling({**head(1), "index": 0})]),
         Example(

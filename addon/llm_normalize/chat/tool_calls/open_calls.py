@@ -206,16 +206,17 @@ class OpenCalls:
         )
 
     def _is_astray(self, base: OpenCall, fragment: Chunk, sent: SentCalls) -> bool:
-        """Tell whether *fragment* is more of the last call, under the new index of *base*.
+        """Tell whether *fragment* begins the last call's arguments at the new index of *base*.
 
-        A lost event may have opened a call there.
+        A lost event may have opened a call there, and `{}` tells nothing.
         """
         last = self._last.get(base.choice)
         opened = last.opened(sent) if last and base.is_tracked else None
         is_known = base.opened(sent) or base.turn or base.held.fragment
         if is_known or fragment.get("id") or opened is None or opened.begins_late:
             return False
-        return opened.continues(fragment, self.tools)
+        is_first = not opened.length and function(fragment).get("arguments") != "{}"
+        return is_first and opened.continues(fragment, self.tools)
 
     def _given(self, place: Place, fragment: Chunk, sent: SentCalls) -> OpenCall:
         """Return the call at an index of the provider's.
