@@ -265,8 +265,8 @@ def test_rest_behind_a_lost_head_is_no_part_of_the_call_before() -> None:
 
 
 def test_another_choice_does_not_go_on_behind_the_error() -> None:
-    raw = wire([chunk({}, finish="tool_calls"), LOST, chunk({"content": "b"}, index=1)])
-    out = repaired(raw, Asked(stream=True, n=2))
+    lost: Wire = [chunk({"content": "a"}), chunk({}, finish="tool_calls"), LOST]
+    out = repaired(wire([*lost, chunk({"content": "b"}, index=1)]))
     assert (b"Bad gateway" in out, b'"b"' in out) == (True, False)
 
 

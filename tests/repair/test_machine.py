@@ -260,7 +260,7 @@ def reasons(events: Wire, asked: Asked = STREAM, fixes: Any = FIXES) -> list[Any
 
 
 def test_known_choices_are_bounded() -> None:
-    pipeline = Pipeline(Asked(stream=True, n=1500), FIXES)
+    pipeline = Pipeline(STREAM, FIXES)
     for index in range(1500):
         pipeline.feed(wire([chunk({"content": "Hi"}, index=index)]))
     assert len(pipeline._machine.state.opened) == 1024

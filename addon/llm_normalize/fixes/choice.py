@@ -25,7 +25,6 @@ from ..repair.fix import (
     without,
 )
 from ..repair.look import Finding
-from ..wire.json_text import Json
 
 _TWO = Asked(stream=True, n=2)
 _HI = {"role": "assistant", "content": "Let me."}
@@ -85,6 +84,9 @@ class ChoiceSplit(Fix):
         found = choices(body)
         if self.asked.n > 1:
             return False
+        if len(found) < 2:  # noqa: PLR2004
+            self._note(found)
+            return False
         firsts: dict[int, Chunk] = {}
         for choice in found:
             place = given_index(choice) or 0
@@ -117,27 +119,23 @@ def _without(value: Chunk) -> Chunk:
     return {**value, "choices": [without(value["choices"][0], "index")]}
 
 
-def _at(index: Json) -> Chunk:
-    return chunk({"content": "Hi"}, index=index)
-
-
-# Choices without `index`, with one that is not an integer, or that counts chunks.
+# Choices without `index`, or with one that is not an integer.
 class ChoiceIndexMissing(Fix):
-    """Number the choices by their place; the only one that was asked for is the first."""
+    """Number the choices by their place."""
 
     name = "choice-index-missing"
-    changes = "`choices[]` without `index`, or with another -> the place in the list"
-    why = "Typed clients refuse the chunk; others file its text under None, or apart."
-    providers = ("gateways", "web-llm", "Foundry Local", "Text Generation Inference")
+    changes = "`choices[]` without `index`, or with text -> the place in the list"
+    why = "Typed clients refuse the chunk; others file the text under None."
+    providers = ("gateways", "web-llm")
     handles = Finding.INDEX
-    sources = (
-        "https://github.com/microsoft/foundry-local/issues/263",
-        "https://platform.openai.com/docs/api-reference/chat/streaming",
-    )
+    sources = ("https://platform.openai.com/docs/api-reference/chat/streaming",)
     examples = (
-        Example.of_event("stream", _without(WORD), WORD, asked=_TWO),
-        Example.of_event("text", _at("1"), _at(1), asked=_TWO),
-        Example.of_event("counts chunks", _at(7), WORD),
+        Example.of_event("stream", _without(WORD), WORD),
+        Example.of_event(
+            "text",
+            chunk({"content": "Hi"}, index="1"),
+            chunk({"content": "Hi"}, index=1),
+        ),
         Example.of_body("body", _without(BODY), BODY),
         Example.untouched("there", [WORD]),
     )
@@ -145,9 +143,6 @@ class ChoiceIndexMissing(Fix):
     def edit(self, chunk: Chunk) -> bool:
         """Add the index."""
         found = choices(chunk)
-        is_only = self.asked.n == len(found) == 1 and self.seen.choices.keys() <= {0}
-        if is_only and found[0].get("index"):
-            found[0]["index"] = None
         taken = {*map(given_index, found)}
         changed = False
         for place, choice in enumerate(found):

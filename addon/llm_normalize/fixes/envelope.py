@@ -7,7 +7,7 @@ from ..chat.conversion import is_body
 from ..chat.state.asked import Asked
 from ..repair.fix import BODY, DONE, MORE, STOP, TEXT, WORD, Example, Fix, without
 from ..repair.look import Finding
-from ..wire.json_text import Json, Number
+from ..wire.json_text import Number
 
 _NAMELESS = without(WORD, "id")
 _MADE = "chatcmpl-5feceb66ffc86f38d952786c"
@@ -307,10 +307,6 @@ class ServiceTierUnknown(Fix):
     body = edit
 
 
-def _printed(value: Chunk, fingerprint: Json) -> Chunk:
-    return {**value, "system_fingerprint": fingerprint}
-
-
 # A `system_fingerprint` that is not text.
 class SystemFingerprintNotText(Fix):
     """Send null, as OpenAI does without one."""
@@ -325,10 +321,18 @@ class SystemFingerprintNotText(Fix):
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
     examples = (
-        Example.of_event("number", _printed(WORD, 7), _printed(WORD, None)),
-        Example.of_body("object", _printed(BODY, {}), _printed(BODY, None)),
-        Example.untouched("text", [_printed(WORD, "fp_1")]),
-        Example.untouched("null", [_printed(WORD, None)]),
+        Example.of_event(
+            "number",
+            {**WORD, "system_fingerprint": 7},
+            {**WORD, "system_fingerprint": None},
+        ),
+        Example.of_body(
+            "object",
+            {**BODY, "system_fingerprint": {}},
+            {**BODY, "system_fingerprint": None},
+        ),
+        Example.untouched("text", [{**WORD, "system_fingerprint": "fp_1"}]),
+        Example.untouched("null", [{**WORD, "system_fingerprint": None}]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

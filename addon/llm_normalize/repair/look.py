@@ -64,7 +64,7 @@ class Finding:
     """Null in a list of choices or of calls."""
 
     INDEX = 1 << 13
-    """An index of a choice that is no number, missing, or of another than the only one."""
+    """An index of a choice that is no number, or is missing."""
     FINISH = 1 << 14
     """A finish reason."""
     ODD_FINISH = 1 << 15
@@ -203,8 +203,6 @@ def look(chunk: Chunk, asked: Asked, seen: Seen, *, is_changed: bool) -> int:
     if choices:
         if len(choices) > 1:
             found |= Finding.SEVERAL_CHOICES
-        elif asked.n == 1 and choices[0] and choices[0].get("index"):
-            found |= Finding.INDEX
         for choice in choices:
             found |= (
                 _in_choice(choice, seen, is_changed=is_changed)

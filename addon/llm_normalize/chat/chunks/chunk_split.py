@@ -7,9 +7,12 @@ from .chunk import Chunk, calls, choices, deltas, envelope_of, function, given_i
 
 def part_choices(chunk: Chunk) -> list[Chunk] | None:
     """Return *chunk* in parts, no two choices of one index in any; None if it is one."""
+    found = choices(chunk)
+    if len(found) < 2:  # noqa: PLR2004
+        return None  # nearly always
     rounds: list[list[Chunk]] = []
     times: Counter[int] = Counter()
-    for choice in choices(chunk):
+    for choice in found:
         index = given_index(choice)
         at = 0 if index is None else times[index]
         times.update([] if index is None else [index])
