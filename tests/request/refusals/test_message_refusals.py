@@ -2,90 +2,24 @@
 
 import json
 from itertools import product
+from pathlib import Path
 
 import pytest
 
 from llm_normalize.request.refusals.refusal_parser import refusal_of
 
-# What says it without naming content, by who says it.
-UNNAMED = [
-    # NVIDIA NIM, DIAL
-    "Internal server error: sequence item 1: expected str instance, list found",
-    # Python
-    'can only concatenate str (not "list") to str',
-    'can only concatenate list (not "str") to list',
-    "must be str, not list",
-    "expected string or bytes-like object, got 'list'",
-    "expected string or bytes-like object",
-    "expected str, bytes or os.PathLike object, not list",
-    "decoding to str: need a bytes-like object, list found",
-    "a bytes-like object is required, not 'list'",
-    "'in <string>' requires string as left operand, not list",
-    "replace() argument 1 must be str, not list",
-    "unsupported operand type(s) for +: 'list' and 'str'",
-    "unhashable type: 'list'",
-    "'list' object has no attribute 'strip'",
-    "TextEncodeInput must be Union[TextInputSequence, Tuple[InputSequence, InputSequence]]",
-    # templates: Jinja, llama.cpp
-    "'list object' has no attribute 'startswith'",
-    "Unknown (built-in) filter 'trim' for type Array",
-    # Go, Rust, C++, Java, .NET
-    "json: cannot unmarshal array into Go value of type string",
-    "invalid type: sequence, expected a string at line 1 column 40",
-    "data did not match any variant of untagged enum MessageContent",
-    "type must be string, but is array",
-    "[json.exception.type_error.302] type must be string, but is array",
-    "Expected a string but was BEGIN_ARRAY at line 1 column 50",
-    "Cannot deserialize value of type `java.lang.String` from Array value",
-    "Cannot get the value of a token type 'StartArray' as a string.",
-    # Swift, JavaScript, Ruby, PHP
-    "Expected to decode String but found an array instead.",
-    "Invalid input: expected string, received array",
-    "e.trim is not a function",
-    "undefined method `strip' for an instance of Array",
-    "no implicit conversion of Array into String",
-    "Array to string conversion",
-    "trim(): Argument #1 ($string) must be of type string, array given",
+ROWS = [
+    line.split("\t")
+    for line in Path(__file__)
+    .with_name("words_of_parts.tsv")
+    .read_text("utf-8")
+    .splitlines()
+    if not line.startswith("# ")
 ]
-NAMED = [
-    "Message content must be a string",
-    "Content must be a string, got list",
-    "'content' must be str, got list",
-    "Invalid type for 'content': list",
-    "content cannot be an array",
-    "content must not be a list of parts",
-    "content parts are not supported",
-    "This model does not support content parts",
-    "content blocks are not supported",
-    "This provider does not support array content",
-    "Structured content is not supported",
-    "Only plain text content is supported",
-    "message content only accepts strings",
-    "unknown content type",  # GenieX
-    "invalid message content type: []interface {}",  # Ollama
-    "message.content.trim is not a function",
-    "content 必须是字符串",
-    # chatglm.cpp
-    "multimodal content must have a text item followed by an image_url item",
-    # Gemini's proto
-    "Unknown name \"content\" at 'messages[0]': Proto field is not repeating, cannot start list.",
-    "The JSON value could not be converted to System.String. Path: $.messages[0].content",
-    "Type mismatch for 'messages.0.content' key, expected 'String' type",  # qwisp
-    "Expected `str`, got `array` - at `$.messages[0].content`",
-]
-OF_OTHERS = [
-    "'user' must be a string",
-    "stop must be a string or a list of strings",
-    "tools must be an array, not a string",
-    "messages: expected array, received string",
-    "cannot unmarshal string into Go struct field Request.messages of type []Message",
-    "string indices must be integers, not 'str'",
-    'can only concatenate str (not "int") to str',
-    "unknown content type: image_url",
-    "Invalid content type. image_url is only supported by certain models.",
-    "image content is not supported",
-    "messages[0].content[0].text must be a string",
-]
+UNNAMED, NAMED, OF_OTHERS = (
+    [words for kind, words in ROWS if kind == each]
+    for each in ("unnamed", "named", "other")
+)
 
 
 def refuses_parts(message: str) -> bool:
