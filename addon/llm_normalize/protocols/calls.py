@@ -1,8 +1,8 @@
 """Tools and their calls: chat's names for a request's tools, and the ids and arguments of calls.
 
 Chat has functions only, in one flat list, and providers take names of 64 letters, digits,
-`_` and `-`; Gemini and Kimi none that begins with a digit. The table of names is made anew
-from each request, so that nothing has to be stored.
+`_` and `-`. The table of names is made anew from each request, so that nothing has to be
+stored.
 """
 
 import re
@@ -15,7 +15,7 @@ from ..wire.json_text import Json, as_object, as_string
 from ..wire.limits import MAX_EVENT
 from .protocol import JsonObject
 
-_NOT_IN_A_NAME = re.compile(r"\A(?=[0-9-])|[^A-Za-z0-9_-]")
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
 _LONGEST = 64
 _DIGEST = 8
