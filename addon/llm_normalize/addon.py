@@ -23,7 +23,7 @@ from .exchange.message.request_facts import place_of
 from .exchange.message.response_headers import answers_events
 from .exchange.routing_policy import Routing
 from .exchange.source.translation import put_in_protocol
-from .exchange.source.waiting_request import Pacing
+from .exchange.source.waiting_request import WaitingRequests
 from .exchange.state.exchange import Exchange
 from .exchange.state.open_exchanges import OpenExchanges
 from .exchange.unlisted_hosts import UnlistedHosts
@@ -70,8 +70,8 @@ class Normalize(CommandHooks):
             self.stats, self.settings.of, self._routing.translations
         )
         self._unlisted = UnlistedHosts()
-        self._pacing = Pacing(self._answers.streams, self._routing.grant)
-        self._home = Home(self.stats, self._pacing.queues, EVERY)
+        self._waiting = WaitingRequests(self._answers.streams, self._routing.grant)
+        self._home = Home(self.stats, self._waiting.queues, EVERY)
         self._is_reloaded = False
         self._pauses = PauseLimiter()
 
@@ -121,7 +121,7 @@ class Normalize(CommandHooks):
         self._home.routes, self._home.gate = values.routes, values.gate
         log = functools.partial(pairs_path, values.pairs)
         self._home.log = log if values.pairs else None
-        self._pacing.queues.paces = values.pace
+        self._waiting.queues.paces = values.pace
         routing.guard_log()
         if self.logs.current is not None:
             self.logs.current.file.size = values.pairs_size
@@ -158,7 +158,7 @@ class Normalize(CommandHooks):
         self._forget()
 
     def _forget(self) -> None:
-        self._pacing.done()
+        self._waiting.done()
         self._routing.done(self._exchanges)
         self._exchanges.clear()
         stop_letting_clients_ask()
@@ -253,7 +253,7 @@ class Normalize(CommandHooks):
         settings = self.settings.of(exchange)
         if exchange.is_asked:
             self._answers.adapt(exchange)
-        return self._pacing.wait(exchange, settings)
+        return self._waiting.wait(exchange, settings)
 
     def responseheaders(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
         """Decide how the answer passes: its headers are sent right after this.
@@ -261,7 +261,7 @@ class Normalize(CommandHooks):
         mitmproxy awaits what is returned.
         """
         exchange = self._exchanges.of(flow)
-        self._pacing.answered(exchange)
+        self._waiting.answered(exchange)
         asked = self._answers.retry_as_asked(exchange)
         if asked is not None:
             return self._begin_unless(exchange, asked)

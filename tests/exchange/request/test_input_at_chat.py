@@ -95,23 +95,26 @@ def test_agent_of_cursor_gets_a_stream_of_chat(proxy: Proxy) -> None:
 CALL = {"type": "tool_use", "id": "c1", "name": "f", "input": {}}
 RESULT = {"type": "tool_result", "tool_use_id": "c1", "content": "grey"}
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+FILE = {"type": "file", "file": {"file_data": "data:application/pdf;base64,AAAA"}}
 BLOCKS = [
     {"role": "assistant", "content": [CALL]},
-    {"role": "user", "content": [RESULT, IMAGE]},
+    {"role": "user", "content": [RESULT, IMAGE, FILE]},
 ]
 
 
 @pytest.mark.parametrize("tools", [{}, {"tools": [{"name": "f", "input_schema": {}}]}])
 def test_blocks_and_tools_of_anthropic_become_those_of_chat(tools: Any) -> None:
     asked = {"model": "claude", "user": "u", "seed": 7, "messages": BLOCKS, **tools}
+    asked["tool_choice"] = "required"
     made = chat_of(json.dumps(asked).encode())
     assert made is not None
     sent = json.loads(made[0])
     assert (sent["user"], sent["seed"], "tools" in sent) == ("u", 7, bool(tools))
+    assert sent["tool_choice"] == "required"
     called, result, seen = sent["messages"]
     assert called["tool_calls"][0]["function"] == {"name": "f", "arguments": "{}"}
     assert result == {"role": "tool", "tool_call_id": "c1", "content": "grey"}
-    assert seen["content"] == [IMAGE]
+    assert seen["content"] == [IMAGE, FILE]
 
 
 @pytest.mark.parametrize(
@@ -119,6 +122,8 @@ def test_blocks_and_tools_of_anthropic_become_those_of_chat(tools: Any) -> None:
     [
         {"tools": [{"name": "f", "input_schema": {}}, {"type": "custom", "name": "g"}]},
         {"messages": [*BLOCKS, {"role": "tool", "content": "x"}]},
+        {"messages": [*BLOCKS, {"role": "assistant", "tool_calls": []}]},
+        {"tools": [{"type": "function", "function": {}, "input_schema": {}}]},
         {
             "messages": [
                 {"role": "user", "content": [{"type": "text", "x": "tool_use"}]}

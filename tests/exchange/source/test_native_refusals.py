@@ -94,9 +94,10 @@ def test_request_takes_the_form_that_is_asked_for_and_then_at_once(
     [
         (MESSAGES, THINKING, 400, "It violates our policy"),
         (MESSAGES, THINKING, 500, "Internal server error"),
+        (MESSAGES, {"messages": [{"role": "user", "content": [{"type": "image", "source": {}}]}]}, 400, "messages.0.content: must be a string"),
         (RESPONSES, {"instructions": "Hi."}, 400, "Unsupported parameter: 'instructions'"),
     ],
-    ids=["policy", "a failure", "instructions"],
+    ids=["policy", "a failure", "content", "instructions"],
 )  # fmt: skip
 def test_refusal_that_asks_for_no_form_passes_and_is_recorded(
     proxy: Proxy,

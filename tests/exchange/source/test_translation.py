@@ -140,6 +140,13 @@ def test_request_leaves_as_chat_and_is_shown_as_it_was(proxy: Proxy, path: str) 
     assert (record["path"], record["translated"]) == (path, True)
 
 
+@BOTH
+def test_request_that_is_only_observed_keeps_its_form(proxy: Proxy, path: str) -> None:
+    for mode, sent in (("observe", path), ("repair", CHAT), ("observe", path)):
+        proxy.set(normalize_mode=mode)
+        assert send(proxy, flow(path)).request.path == sent
+
+
 def test_first_event_leaves_with_its_chat_event(proxy: Proxy) -> None:
     made = answered(send(proxy, flow()))
     proxy.addon.responseheaders(made)

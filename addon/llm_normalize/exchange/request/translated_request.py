@@ -21,7 +21,7 @@ from ...protocols.protocol import (
 from ...protocols.responses import RESPONSES
 from ...routing.keys import HEADER, OTHER_HEADER
 from ...wire.json_scanner import members
-from ...wire.json_text import dumps, objects_in
+from ...wire.json_text import as_object, dumps, objects_in
 from ..message.message_body import content_of, put_content
 from .adapted_request import RequestEdit
 
@@ -195,6 +195,13 @@ def chat_of(content: bytes) -> tuple[bytes, list[RequestEdit]] | None:
     keys = _OF_CHAT if is_responses else found.dropped
     own = {key: asked[key] for key in keys if asked.get(key) is not None}
     made = {**own, **made}
+    choice = asked.get("tool_choice")
+    if (
+        not is_responses
+        and choice
+        and as_object(choice).get("type", "function") == "function"
+    ):
+        made["tool_choice"] = choice  # it is chat's
     dropped = [path for path in found.dropped if path not in made]
     changed = [
         key for key in asked if key not in dropped and asked[key] != made.get(key)
@@ -210,7 +217,8 @@ def _is_of_anthropic(asked: JsonObject) -> bool:
     parts = (part for each in turns for part in objects_in(each.get("content")))
     if not tools and all(part.get("type") != "tool_use" for part in parts):
         return False
-    return all("input_schema" in each for each in tools) and all(
+    flat = ("function" not in each and "input_schema" in each for each in tools)
+    return all(flat) and all(
         each.get("role") in _ROLES and "tool_calls" not in each for each in turns
     )
 

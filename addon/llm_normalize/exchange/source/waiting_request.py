@@ -29,7 +29,7 @@ type Grant = Callable[[http.HTTPFlow, http.Response], None]
 
 
 @dataclass(slots=True)
-class Pacing:
+class WaitingRequests:
     """Has requests wait, each in the queue of its host and credential.
 
     Attributes:

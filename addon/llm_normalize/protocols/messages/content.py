@@ -86,10 +86,14 @@ def parts_of(block: JsonObject, path: str, dropped: Dropped) -> list[JsonObject]
     return _text(block.get("text" if kind == "text" else "content"))
 
 
+_OF_CHAT = ("image_url", "file", "input_audio")
+"""Parts of chat."""
+
+
 def _unknown(
     block: JsonObject, kind: str, path: str, dropped: Dropped
 ) -> list[JsonObject]:
-    if kind == "image_url":  # chat's own, which may stand beside Anthropic's
+    if kind in _OF_CHAT:  # which may stand beside Anthropic's
         return [block]
     shown = {key: each for key, each in block.items() if key != "cache_control"}
     text = dumps(shown).decode()

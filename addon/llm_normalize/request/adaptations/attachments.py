@@ -1,7 +1,7 @@
 """Images and files in messages."""
 
 from ...text.placeholder import placeholder
-from ...wire.json_text import Json, as_string
+from ...wire.json_text import Json, as_object, as_string
 from ..adaptation import (
     HI,
     MESSAGES,
@@ -67,7 +67,9 @@ class AttachmentRefused(Adaptation):
     def _without(self, value: Json) -> Json:
         if isinstance(value, list):
             parts = [self._without(each) for each in value]
-            text = None if parts == value else joined_texts(parts)
+            # A mark for a cache counts where it is sent as it came.
+            is_marked = any("cache_control" in as_object(each) for each in parts)
+            text = None if parts == value or is_marked else joined_texts(parts)
             return parts if text is None else text
         if not isinstance(value, dict):
             return value

@@ -65,12 +65,6 @@ class ReasoningEffortUnknown(Adaptation):
             _LEVELS,
         ),
         RequestExample.of_fields(
-            "no levels at all",
-            {"reasoning_effort": "high"},
-            {"reasoning_effort": "default"},
-            refused("`reasoning_effort` must be one of `none` or `default`"),
-        ),
-        RequestExample.of_fields(
             "thinking cannot be turned off",
             {"reasoning": {"enabled": False, "exclude": True}},
             {"reasoning": {"exclude": True, "effort": "low"}},

@@ -1,6 +1,6 @@
 """Messages: empty ones, their order, what an answer of the history has to have."""
 
-from ...wire.json_text import Json
+from ...wire.json_text import Json, as_string
 from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, refused, replaced
 from ..message_forms import (
     INSTRUCTIONS,
@@ -284,5 +284,5 @@ def _with_one_of_both(message: Json) -> Json:
     if not calls_of(message) or says_nothing(message.get("content")):
         return message
     rest = {key: each for key, each in message.items() if key not in _THOUGHTS}
-    thought = [message[key] for key in _THOUGHTS if message.get(key)][:1]
+    thought = [*filter(None, map(as_string, map(message.get, _THOUGHTS)))][:1]
     return {**rest, "content": joined_content(*thought, message["content"])}

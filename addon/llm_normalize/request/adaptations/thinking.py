@@ -75,8 +75,6 @@ def _without_effort(body: Body) -> list[Edit]:
 
 _EFFORT, ENABLE = "reasoning_effort", "enable_thinking"
 TEMPLATE = "chat_template_kwargs"
-_OFF_IN: Body = {"thinking": {"type": "disabled"}, ENABLE: False, _EFFORT: "none"}
-"""Where a request turns thinking off, and how."""
 BODY = "enable_thinking of a body"
 """That it has to be off where no stream is asked for."""
 UNABLE, CALLED, FIXED = "unable", "called", "fixed template"
@@ -159,12 +157,6 @@ class ThinkingRefused(Adaptation):
         RequestExample.of_fields(
             "a model that cannot think", {"reasoning_effort": "high"}, {}, _UNABLE
         ),
-        RequestExample.of_fields(
-            "the same, of Messages",
-            {"thinking": {"type": "adaptive"}, "output_config": {"effort": "high"}},
-            {},
-            _UNABLE,
-        ),
         RequestExample(
             "calls without thoughts",
             {**_CALLED, "reasoning": {"effort": "high"}},
@@ -190,10 +182,17 @@ class ThinkingRefused(Adaptation):
             is_bare = bool(called) and not any(map(called[-1].get, _SIGNED))
             return _without_wish(body) if self.value == UNABLE or is_bare else []
         field, _, beside = self.value.partition(" ")
-        asked = body.get(beside or "tool_choice") or None
-        if field not in _OFF_IN or as_object(asked).get("type", asked) in _FREE:
+        off: Body = {"thinking": {"type": "disabled"}, ENABLE: False, _EFFORT: "none"}
+        is_elsewhere = field == _EFFORT and "input" in body  # Responses takes both
+        if field not in off or is_elsewhere or _is_free(body, beside or "tool_choice"):
             return []
-        return replaced(body, field, _OFF_IN[field])
+        return replaced(body, field, off[field])
+
+
+def _is_free(body: Body, key: str) -> bool:
+    """Tell whether what *body* has under a *key* leaves the form of the answer open."""
+    asked = body.get(key) or None
+    return as_object(asked).get("type", asked) in _FREE
 
 
 def _without_wish(body: Body) -> list[Edit]:
@@ -273,7 +272,11 @@ class ThinkingFormRefused(Adaptation):
             return replaced(body, "thinking", made)
         if self.value == BARE and kind == ADAPTIVE:
             return replaced(body, "thinking", {"type": ENABLED})
-        is_mandatory = self.value == MANDATORY and kind != ENABLED
+        # Where a tool is forced it has been turned off, for another refusal.
+        is_mandatory = self.value == MANDATORY and _is_free(body, "tool_choice")
+        if is_mandatory and "thinking" in body and kind != ENABLED:
+            return replaced(body, "thinking", {"type": ENABLED})
+        is_mandatory = is_mandatory and "thinking" not in body  # of Messages
         if is_mandatory or (self.value == ENABLED and kind == ADAPTIVE):
             limits = map(whole_number, map(body.get, _LIMITS))
             budget = next(filter(None, limits), 0) // 2

@@ -8,6 +8,7 @@ from ..adaptation import (
     Body,
     Edit,
     RequestExample,
+    drop,
     refused,
     replaced,
 )
@@ -22,6 +23,8 @@ def _tool(name: str, **more: Json) -> dict[str, Json]:
     return {"type": "function", "function": {"name": name, **more}}
 
 
+BARE = "without tools"
+"""That there is nothing to choose from."""
 _NO_OBJECT = refused(
     "Invalid tool_choice type: 'object'. Supported string values: none, auto, required"
 )
@@ -29,11 +32,11 @@ _NO_OBJECT = refused(
 
 # A tool that is to be called by its name, where only `required` forces one.
 class ToolChoiceRefused(Adaptation):
-    """Require a call, and send the one tool that it may be of."""
+    """Require a call, and send the one tool that it may be of; without tools choose none."""
 
     name = "tool-choice-refused"
-    changes = "`tool_choice` of a function -> `required`, and `tools` -> that one"
-    why = "LM Studio answers 400."
+    changes = "`tool_choice` of a function -> `required`, and `tools` -> that one; without `tools` -> removed"
+    why = "LM Studio, OpenAI and vLLM answer 400."
     sources = (
         "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/670",
         "https://github.com/can1357/oh-my-pi/issues/6925",
@@ -54,6 +57,10 @@ class ToolChoiceRefused(Adaptation):
 
     def edit(self, body: Body) -> list[Edit]:
         """Replace them."""
+        if self.value == BARE:
+            if body.get("tools"):
+                return []
+            return drop(body, "tool_choice") + drop(body, "parallel_tool_calls")
         name = _named(body.get("tool_choice"))
         tools = [each for each in as_list(body.get("tools")) if _named(each) == name]
         if name is None or not tools:

@@ -71,7 +71,7 @@ _TYPE = re.compile(
     r"|\bno tool output found for tool call\b|\bmissing field\W{1,2}call_id\b"
     r"|\bmust be followed by tool messages\b|\brole 'tool' must be a response\b"
     # Thoughts, which the translation remembers. Kimi's only words, also to new blocks of Messages.
-    r"|\breasoning_text\b[^.;]{0,40}\bmust be passed back\b|\"invalid request error\""
+    r"|\breasoning_text\b[^.;]{0,40}\bmust be passed back\b|\"message\"\W{1,4}invalid request error\""
     # The protocol, for this model.
     rf"|\bunsupported_api_for_model\b|\buse\b[^.;]{{0,24}}\b{_CHAT}\b[^.;]{{0,24}}\b(?:instead|endpoint|model)\b",
     re.IGNORECASE,

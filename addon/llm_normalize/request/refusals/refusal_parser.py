@@ -65,20 +65,20 @@ _PATTERNS = tuple(
         # The following parameters are not supported: a, b. Argument not supported: a
         rf"\b(?:parameter|field|argument)s? (?:\w+ )?(?:(?:is|are|were) )?{_REFUSED}[^:\"'`]{{0,40}}: ?{_LIST}",
         # invalid a: only 0.95 is allowed for this model, which is what it has without
-        rf"\binvalid (?P<names>(?!temperature:){_NAME}): only [\d.]{{1,8}} is allowed for this model\b",
+        rf"\binvalid (?P<names>(?!temperature:|max_){_NAME}): only [\d.]{{1,8}} is allowed for this model\b",
+        # Empty tool_calls is not supported
+        rf"\bempty (?P<names>tool_calls|tools) (?:is|are) {_REFUSED}",
         # Invalid 'a': empty array; a must not be an empty array; [] is too short - 'a'
         rf"(?P<names>{_ANY})(?::| must not be an) (?:empty array|list should have at least 1 item)\b",
         rf"\[\] is too short - (?P<names>{_QUOTED})",
-        # 'a' is only allowed when 'tools' are specified; When using `a`, `tools` must be set
-        rf"(?P<names>{_QUOTED})(?: is only allowed when|,) [`']tools[`'] (?:are specified|must be set)\b",
         # M does not support parameter a
         rf"\bdoes not support (?:the )?parameters?:? {_LIST}",
         # Extra inputs are not permitted, field: 'a'; extra fields not permitted: a
         rf"\b{_EXTRA.pattern}(?:,? field)?: ?{_LIST}",
         # body -> a\n  Extra inputs are not permitted; body.a: extra fields not permitted
         rf"(?P<names>{_ANY}):? {_EXTRA.pattern}",
-        # parameter a is not supported; property a should not exist; Empty a is not supported
-        rf"\b(?:parameter|param|argument|property|empty) (?P<names>{_NAME}) (?:should not exist|(?:is|are) (?:{_REFUSED}|not expected))\b",
+        # parameter a is not supported; property a should not exist
+        rf"\b(?:parameter|param|argument|property) (?P<names>{_NAME}) (?:should not exist|(?:is|are) (?:{_REFUSED}|not expected))\b",
         # a is not a supported parameter
         rf"(?P<names>{_ANY}) is not a (?:supported|valid|known) (?:parameter|field)\b",
         # extraneous key [a] is not permitted
@@ -87,11 +87,6 @@ _PATTERNS = tuple(
         rf"\bunknown name (?P<names>{_QUOTED})",
         # Additional properties are not allowed ('a', 'b' were unexpected)
         rf"\badditional properties are not allowed \({_LIST} w(?:as|ere) unexpected",
-        # `tools` must not be an empty array. Invalid 'tools': empty array. [] is too short - 'tools'
-        rf"(?P<names>{_QUOTED})(?: must not be an|:) empty array\b",
-        rf"\[\] is too short - (?P<names>{_QUOTED})",
-        # When using `tool_choice`, `tools` must be set.
-        rf"\bwhen using (?P<names>{_QUOTED}), {_QUOTED} must be set\b",
     )
 )
 # 'messages.1' : property 'a' is unsupported; messages.2.assistant.a: property 'a' is …
