@@ -1,6 +1,6 @@
 """Whether a JSON value is a chunk or a body, and in which of the forms that occur."""
 
-from ...wire.json_text import Json
+from ...wire.json_text import Json, as_string
 from .chunk import Chunk, choices, has_figures
 
 _END = frozenset(("finish_reason",))
@@ -112,7 +112,10 @@ def is_flat(value: Chunk) -> bool:
     is_wrapped = isinstance(result, str) and kind.startswith("chat.")
     found: object = FLAT & value.keys()
     if found == _END:  # nothing but the end of an answer
-        found = value["finish_reason"] and value.keys() <= _END | {"usage", "p"}
+        found = as_string(value["finish_reason"]) and value.keys() <= _END | {
+            "usage",
+            "p",
+        }
     return is_wrapped or bool(found and enveloped_in(value) is None)
 
 
