@@ -102,6 +102,18 @@ BLOCKS = [
 ]
 
 
+def test_choice_of_chats_own_names_the_tool_as_it_is_sent() -> None:
+    tools = [{"name": "a.b", "input_schema": {}}]
+    choice = {"type": "function", "function": {"name": "a.b"}}
+    made = chat_of(
+        json.dumps({"messages": BLOCKS, "tools": tools, "tool_choice": choice}).encode()
+    )
+    assert made is not None
+    sent = json.loads(made[0])
+    names = [each["function"]["name"] for each in (*sent["tools"], sent["tool_choice"])]
+    assert names == ["a_b", "a_b"]
+
+
 @pytest.mark.parametrize("tools", [{}, {"tools": [{"name": "f", "input_schema": {}}]}])
 def test_blocks_and_tools_of_anthropic_become_those_of_chat(tools: Any) -> None:
     asked = {"model": "claude", "user": "u", "seed": 7, "messages": BLOCKS, **tools}

@@ -224,6 +224,12 @@ def test_a_result_says_that_it_failed(content: str | None, expected: str) -> Non
     assert found[1] == tool("1", expected)
 
 
+def test_a_block_of_a_tool_s_own_is_told_as_json() -> None:
+    own = {"type": "file", "path": "a.py"}
+    found = said(by("assistant", use("1")), by("user", result("1", [own])))
+    assert found[1] == tool("1", '{"type":"file","path":"a.py"}')
+
+
 def test_an_image_in_a_result_follows_in_the_message_of_the_user() -> None:
     inner = [text("a.png:"), {"type": "image", "source": PNG}]
     found = said(

@@ -190,18 +190,17 @@ def chat_of(content: bytes) -> tuple[bytes, list[RequestEdit]] | None:
         return None
     if not is_responses and not _is_of_anthropic(asked):
         return None
-    found = (RESPONSES if is_responses else MESSAGES).translate(asked)
+    choice, given = asked.get("tool_choice"), asked
+    if not is_responses and as_object(choice).get("type") == "function":  # chat's own
+        name = as_object(as_object(choice).get("function")).get("name")
+        given = {**asked, "tool_choice": {"type": "tool", "name": name}}
+    found = (RESPONSES if is_responses else MESSAGES).translate(given)
     made = {key: each for key, each in found.body.items() if key != "stream_options"}
     keys = _OF_CHAT if is_responses else found.dropped
     own = {key: asked[key] for key in keys if asked.get(key) is not None}
     made = {**own, **made}
-    choice = asked.get("tool_choice")
-    if (
-        not is_responses
-        and choice
-        and as_object(choice).get("type", "function") == "function"
-    ):
-        made["tool_choice"] = choice  # it is chat's
+    if not is_responses and isinstance(choice, str):
+        made["tool_choice"] = choice
     dropped = [path for path in found.dropped if path not in made]
     changed = [
         key for key in asked if key not in dropped and asked[key] != made.get(key)

@@ -86,14 +86,11 @@ def parts_of(block: JsonObject, path: str, dropped: Dropped) -> list[JsonObject]
     return _text(block.get("text" if kind == "text" else "content"))
 
 
-_OF_CHAT = ("image_url", "file", "input_audio")
-"""Parts of chat."""
-
-
 def _unknown(
     block: JsonObject, kind: str, path: str, dropped: Dropped
 ) -> list[JsonObject]:
-    if kind in _OF_CHAT:  # which may stand beside Anthropic's
+    is_of_chat = kind in ("file", "input_audio") and as_object(block.get(kind))
+    if kind == "image_url" or is_of_chat:  # chat's may stand beside Anthropic's
         return [block]
     shown = {key: each for key, each in block.items() if key != "cache_control"}
     text = dumps(shown).decode()

@@ -37,6 +37,7 @@ class ToolChoiceRefused(Adaptation):
     name = "tool-choice-refused"
     changes = "`tool_choice` of a function -> `required`, and `tools` -> that one; without `tools` -> removed"
     why = "LM Studio, OpenAI and vLLM answer 400."
+    sent_as = EVERY_FORM
     sources = (
         "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/670",
         "https://github.com/can1357/oh-my-pi/issues/6925",
