@@ -384,7 +384,8 @@ def _check_done(case: Case, out: bytes, say: Say) -> None:
     meaning = conformance.meaning_of_stream(data)
     found = meaning.choices.values()
     ended = any(choice.finish_reason for choice in found)
-    # A body is whole by being there, in Workers AI's own form, too.
+    # A body is whole by being there, in Workers AI's own form, too, whose last event may
+    # have nothing but its finish reason.
     ended = ended or bool(_BODY.search(data))
     is_unclear = None in events or any(choice.as_object for choice in found)
     # So it is where words beside a chunk in an envelope may be an error.
@@ -397,7 +398,7 @@ def _check_done(case: Case, out: bytes, say: Say) -> None:
 
 
 _LINE_ENDS = re.compile(rb"[\r\n]+(?:data: ?)*")
-_BODY = re.compile(rb'"object"\s*:\s*"chat\.completion"|"success"\s*:\s*true')
+_BODY = re.compile(rb'"chat\.completion"|"success"\s*:\s*true|: *\{"finish_reason":"')
 _FINISHES = re.compile(rb'"finish_reason"\s*:\s*(?=["\[{])')
 
 
