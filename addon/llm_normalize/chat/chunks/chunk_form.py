@@ -112,10 +112,8 @@ def is_flat(value: Chunk) -> bool:
     is_wrapped = isinstance(result, str) and kind.startswith("chat.")
     found: object = FLAT & value.keys()
     if found == _END:  # nothing but the end of an answer
-        found = as_string(value["finish_reason"]) and value.keys() <= _END | {
-            "usage",
-            "p",
-        }
+        is_alone = value.keys() <= _END | {"usage", "p"}
+        found = is_alone and as_string(value["finish_reason"])
     return is_wrapped or bool(found and enveloped_in(value) is None)
 
 

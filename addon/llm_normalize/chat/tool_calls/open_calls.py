@@ -213,7 +213,8 @@ class OpenCalls:
         last = self._last.get(base.choice)
         opened = last.opened(sent) if last and base.is_tracked else None
         is_known = base.opened(sent) or base.turn or base.held.fragment
-        if is_known or fragment.get("id") or opened is None or opened.begins_late:
+        is_head = fragment.get("id") or "type" in fragment
+        if is_known or is_head or opened is None or opened.begins_late:
             return False
         is_first = not opened.length and function(fragment).get("arguments") != "{}"
         return is_first and opened.continues(fragment, self.tools)

@@ -67,7 +67,7 @@ class AttachmentRefused(Adaptation):
     def _without(self, value: Json) -> Json:
         if isinstance(value, list):
             parts = [self._without(each) for each in value]
-            # A mark for a cache counts where it is sent as it came.
+            # A mark for a cache counts where the provider reads it.
             is_marked = any("cache_control" in as_object(each) for each in parts)
             text = None if parts == value or is_marked else joined_texts(parts)
             return parts if text is None else text
