@@ -422,6 +422,7 @@ F = {"type": "function", "function": {"name": "f"}}
         ({"type": "none"}, {"tool_choice": "none"}),
         ({"type": "tool", "name": "f"}, {"tool_choice": F}),
         ({"type": "tool", "name": "web_search"}, {}),
+        ({"type": ["tool"]}, {}),
         (
             {"type": "any", "disable_parallel_tool_use": True},
             {"tool_choice": "required", "parallel_tool_calls": False},

@@ -548,8 +548,9 @@ def test_outputs_without_ids_are_those_of_the_calls_in_their_order() -> None:
     assert given == {"a": "A", "b": "B", "c": "C", "d": "(no output)", "e": "E"}
 
 
-def test_output_without_its_id_is_that_of_the_open_call() -> None:
-    nameless = {**OUTPUT, "call_id": ""}
+@pytest.mark.parametrize("no_id", ["", None, []])
+def test_output_without_its_id_is_that_of_the_open_call(no_id: Any) -> None:
+    nameless = {**OUTPUT, "call_id": no_id}
     found = messages(CALL, nameless)
     assert found == [assistant(None, LOOKED), output("call_1", "10:40")]
     alone = messages(USER, nameless, USER)

@@ -50,6 +50,12 @@ def test_type_of_tool_or_item_that_is_refused_is_as_good_as_no_path(
     assert not is_path_missing(500, body.encode(), PATH, "m-70b")
 
 
+def test_refusal_is_searched_at_its_beginning() -> None:
+    words = b"Unsupported tool type: custom"
+    assert is_path_missing(400, b" " * 8000 + words, PATH, "m")
+    assert not is_path_missing(400, b" " * 9000 + words, PATH, "m")
+
+
 @bodies("other")
 def test_other_refusals_are_the_clients(body: str) -> None:
     assert not is_path_missing(400, body.encode(), PATH, "m-70b")

@@ -164,7 +164,7 @@ def _put_choice(
     if not isinstance(choice, dict):
         return
     dropped.beside("tool_choice", choice, _CHOICE)
-    kind, name = choice.get("type"), choice.get("name")
+    kind, name = as_string(choice.get("type")), choice.get("name")
     if kind == "tool" and isinstance(name, str) and name in active:
         function = {"name": names.flat_name(name)}
         chat["tool_choice"] = {"type": "function", "function": function}

@@ -333,7 +333,7 @@ def _call_ids(items: list[JsonObject]) -> dict[int, str]:
     """
     found, unanswered = dict[int, str](), list[deque[int]]()
     in_turn = False
-    answered = {each.get("call_id") for each in items if each.get("type") in _OUTPUTS}
+    answered = {as_string(x.get("call_id")) for x in items if x.get("type") in _OUTPUTS}
     for at, item in enumerate(items):
         kind = item.get("type")
         in_turn = in_turn and _is_of_the_assistant(item)

@@ -27,6 +27,8 @@ STATUSES = (_MISSING, _NOT_ALLOWED)
 REFUSED = (400, 422)
 """Those of answers that may refuse what clients send with each request."""
 
+_LONG = 8192
+"""Characters of a refusal that are searched: it says at its beginning what is wrong."""
 _CHAT = "chat/completions"
 _UNEXPECTED = b'{"error":"Unexpected endpoint or method'
 """How LM Studio's 200 begins."""
@@ -92,7 +94,7 @@ def is_path_missing(status: int, body: bytes, path: str, model: str) -> bool:
         return body.startswith(_UNEXPECTED)
     words = body.decode(errors="replace").replace("\\/", "/")
     if status in REFUSED:
-        return _TYPE.search(words.replace('\\"', '"')) is not None
+        return _TYPE.search(words.replace('\\"', '"'), 0, _LONG) is not None
     if status != _MISSING:
         return status == _NOT_ALLOWED
     if _CHAT in words or is_page(words):
