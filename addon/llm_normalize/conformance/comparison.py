@@ -63,11 +63,9 @@ def _as_tool_call(was: Choice, legacy: Call, now: Choice) -> Choice:
         calls = [each for call in calls for each in apart(call)]
     if len(now.calls) != len(calls) + 1:
         return was
-    ids = {call.id for call in calls}
-    new = next((at for at, call in enumerate(now.calls) if call.id not in ids), 0)
     made = [
         replace(was, calls=[*calls[:at], legacy, *calls[at:]], function_call=None)
-        for at in (0, new, len(calls))
+        for at in range(len(calls) + 1)
     ]
     return min(made, key=lambda each: len([*_lost_in_choice(each, now)]))
 
