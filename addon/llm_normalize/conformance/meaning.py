@@ -444,9 +444,8 @@ def _logprobs(raw: object) -> list[object]:
     found: list[object] = []
     for key in ("content", "refusal"):
         for entry in as_list(record.get(key)):
-            tops = as_dict(entry).get("top_logprobs")
-            others = _figures(tops) or [*map(_token, as_list(tops))]
-            found.append((*_token(entry), others))
+            others = as_dict(entry).get("top_logprobs")
+            found.append((*_token(entry), _figures(others)))
     tokens, values = as_list(record.get("tokens")), record.get("token_logprobs")
     tops = as_list(record.get("top_logprobs"))
     for at, (name, figure) in enumerate(zip(tokens, as_list(values), strict=False)):
@@ -462,8 +461,9 @@ def _token(entry: object) -> tuple[object, object]:
 
 
 def _figures(tokens: object) -> list[object]:
-    """Give (token, log probability) for each of an object's *tokens*."""
-    return [(each, _figure(value)) for each, value in as_dict(tokens).items()]
+    """Give (token, log probability) for each of *tokens*, in an object or a list."""
+    named = [(each, _figure(value)) for each, value in as_dict(tokens).items()]
+    return [*named, *map(_token, as_list(tokens))]
 
 
 def _figure(value: object) -> object:

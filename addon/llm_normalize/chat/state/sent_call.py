@@ -70,6 +70,11 @@ class SentCall:
         return self._has_opened and not self._open and not self._quoted
 
     @property
+    def is_hollow(self) -> bool:
+        """Whether it has a name, and no arguments."""
+        return bool(self.name) and not (self.length or self.custom)
+
+    @property
     def is_cut(self) -> bool:
         """Whether the arguments are the begin of an object, and not all of it."""
         if self.custom or self.is_complete:

@@ -15,7 +15,7 @@ from ...chat.chunks.chunk import (
     usage_of,
 )
 from ...chat.chunks.chunk_content import has_answer
-from ...chat.chunks.finish_words import CUT_SHORT, finished_of
+from ...chat.chunks.finish_words import CUT_SHORT, finished_of, finishes
 from ...chat.chunks.text_growth import GOES_ON
 from ...chat.conversion import counts
 from ...chat.state.asked import Asked
@@ -167,26 +167,27 @@ class State:
             return "tool_calls"
         return "function_call" if seen.legacy_call else "stop"
 
-    def hollow_calls(self, chunk: Chunk) -> Iterator[tuple[int, int, SentCall]]:
-        """Yield (choice, index, call) of calls without arguments that *chunk* ends.
+    def _ended_calls(self, chunk: Chunk) -> Iterator[tuple[int, int, SentCall]]:
+        """Yield (choice, index, call) of calls that *chunk* ends.
 
         None of an answer that is cut short: it ends in them.
         """
-        cut = {
-            index_of(choice)
-            for choice in choices(chunk)
-            if choice.get("finish_reason") in CUT_SHORT
-        }
-        for choice in sorted(finished_of(chunk) - cut):
-            for at, call in self.seen.choice(choice).calls.items():
-                if call.name and not call.length and not call.custom:
-                    yield choice, at, call
+        for choice in choices(chunk):
+            if finishes(choice) and choice["finish_reason"] not in CUT_SHORT:
+                index = index_of(choice)
+                for at, call in self.seen.choice(index).calls.items():
+                    yield index, at, call
+
+    def hollow_calls(self, chunk: Chunk) -> Iterator[tuple[int, int, SentCall]]:
+        """Yield (choice, index, call) of calls without arguments that *chunk* ends."""
+        return (each for each in self._ended_calls(chunk) if each[2].is_hollow)
 
     def lacks_arguments(self, outgoing: Outgoing | None) -> bool:
         """Tell whether *outgoing* finishes a call whose arguments may follow it."""
         if outgoing is None or not self.seen.calls:
             return False
-        return any(self.hollow_calls(outgoing.chunk))
+        found = self._ended_calls(outgoing.chunk)
+        return any(call.is_hollow or call.is_cut for _, _, call in found)
 
     def may_continue(self, chunk: Chunk) -> bool:
         """Tell whether a choice that *chunk* finishes is likely to continue.
