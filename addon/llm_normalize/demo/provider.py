@@ -7,7 +7,6 @@ made up, and the same for the same request, so that two answers can be compared.
 
 import contextlib
 import http.server
-import json
 import ssl
 import threading
 import time
@@ -21,6 +20,7 @@ from cryptography.hazmat.primitives import serialization
 from mitmproxy import certs
 
 from ..text.network_address import LOCAL
+from ..wire.json_text import dumps, loads
 
 HOST = LOCAL
 NAME = "provider"
@@ -131,10 +131,6 @@ def _usage(spent: int) -> dict[str, Any]:
     return {"prompt_tokens": 21, "total_tokens": 21 + spent, "completion_tokens": spent}
 
 
-def _dumps(value: dict[str, Any]) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode()
-
-
 # How it answers
 
 
@@ -159,13 +155,13 @@ class _Requests(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         size = int(self.headers["content-length"])
-        asked = json.loads(self.rfile.read(size))
+        asked = loads(self.rfile.read(size))
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         assert isinstance(self.server, _Server)
-        events = (*map(_dumps, chunks(asked)), b"[DONE]")
+        events = (*map(dumps, chunks(asked)), b"[DONE]")
         for sent, data in enumerate(events, 1):
             event = b"data: %b\n\n" % data
             self.wfile.write(b"%x\r\n%b\r\n" % (len(event), event))

@@ -1,11 +1,11 @@
 """What is known of one answer: for the pairs log, the statistics and the view."""
 
 import copy
-import functools
 import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from ...chat.chunks.chunk import Tokens
@@ -233,9 +233,10 @@ class AnswerRecord:
             counted |= {"translated": True}
         if self.estimates:
             counted |= {"tokens_estimated": True}
+        now = datetime.fromtimestamp(time.time(), UTC)
         return self._line(
             "flow",
-            time=_rfc3339(time.time()),
+            time=now.isoformat("T", "milliseconds").replace("+00:00", "Z"),
             host=self.host,
             path=self.path,
             status=status,
@@ -301,13 +302,3 @@ class AnswerRecord:
         # The clock may be set meanwhile: it is read once only.
         took = self._waited + time.monotonic() - self._headers_at
         return round(took * 1000, 1)
-
-
-def _rfc3339(seconds: float) -> str:
-    return f"{_date(int(seconds))}.{int(seconds % 1 * 1000):03d}Z"
-
-
-@functools.lru_cache(maxsize=4)
-def _date(seconds: int) -> str:
-    """Return the date and time: many streams may end within a second."""
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))

@@ -84,7 +84,8 @@ class Conversation:
             raise UntranslatableError(
                 "messages: a list of objects is needed", "messages"
             )
-        last = max((at for at, each in enumerate(given) if _is_users(each)), default=-1)
+        users = [at for at, each in enumerate(given) if each.get("role") == "user"]
+        last = users[-1] if users else -1
         has_begun = was_user = False
         for at, message in enumerate(given):
             role, path = message.get("role"), f"messages[{at}]"
@@ -225,10 +226,6 @@ class Conversation:
 
 def _is_filled(part: JsonObject) -> bool:
     return part["type"] != "text" or bool(part["text"].strip())
-
-
-def _is_users(message: JsonObject) -> bool:
-    return bool(message.get("role") == "user")
 
 
 def _tool(call_id: str, text: str) -> JsonObject:

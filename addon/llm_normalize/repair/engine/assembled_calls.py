@@ -10,7 +10,7 @@ fix is on, and else the fragment goes on as it is.
 | unnamed | without a name, or with the begin of one | held | `tool-call-name-late` |
 | unnamed | that says nothing | dropped | the same |
 | unnamed | with the (rest of the) name | merged with what is held | the same |
-| unnamed | more than 64 KiB, or the choice ends | what is held is sent; with the id of a sent call as its part | the same |
+| unnamed | more than 64 KiB, or the choice ends | what is held is sent; with the id of a sent call, or alone beside one without arguments, as its part | the same |
 | any | with a wrapped name | sent with the declared one | `tool-call-name-wrapped` |
 | new | under a taken index, or after a gap | moved to the next | `tool-call-index-wrong` |
 | open | under another index than its call | moved to its call | the same |
@@ -296,8 +296,12 @@ class AssembledCalls(HoldingFix):
         parts: list[Chunk] = []
         for call, held in due:
             if call.at is None and not name_of(held):
-                # No name came, so it is no other call than what was sent with its id.
-                call.at = self._calls(call.choice).with_id(brief(held.get("id")))
+                # No name came, so it is no other call than what was sent with its id, or
+                # without arguments.
+                sent = self._calls(call.choice)
+                call.at = sent.with_id(brief(held.get("id")))
+                if call.at is None and len(due) == 1 and _WRONG in self.on:
+                    call.at = self._open.begun(call.choice, held, sent)
                 if call.at is not None:
                     held["index"] = call.at
         # What goes on with a call that was sent would not have waited.
