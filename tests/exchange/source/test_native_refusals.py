@@ -66,10 +66,11 @@ def refused(proxy: Proxy, path: str, given: Json, status: int, words: str) -> An
         (RESPONSES, {"input": [SYSTEM, USER]}, 400, LATE, {"input": [USER], "instructions": "In French."}),
         (RESPONSES, {"input": [{"type": "function_call", "arguments": '{"a'}]}, 400, "Expecting value: line 1 column 6 (char 5)", {"input": [{"type": "function_call", "arguments": '{"INVALID_JSON":"{\\"a"}'}]}),
         (MESSAGES, {"messages": [{"role": "user", "content": [{"type": "image", "source": {}}]}]}, 400, "this model does not support image input", {"messages": [{"role": "user", "content": "(An image was here. The model cannot read it: say so if it is needed.)"}]}),
+        (MESSAGES, {"messages": [{"role": "user", "content": [{"type": "image", "source": {}, "cache_control": {}}]}]}, 400, "this model does not support image input", {"messages": [{"role": "user", "content": [{"type": "text", "text": "(An image was here. The model cannot read it: say so if it is needed.)", "cache_control": {}}]}]}),
         (RESPONSES, {"input": [{"role": "user", "content": [{"type": "input_image"}]}]}, 400, "this model does not support image input", {"input": [{"role": "user", "content": [{"type": "input_text", "text": "(An image was here. The model cannot read it: say so if it is needed.)"}]}]}),
         (MESSAGES, {"messages": [CALLING]}, 400, "The `content[].thinking` in the thinking mode must be passed back to the API.", {"messages": [{**CALLING, "content": [{"type": "thinking", "thinking": "", "signature": ""}, *CALLING["content"]]}]}),
     ],
-    ids=["tools", "thinking", "a template", "instructions", "arguments", "an image", "an image of Responses", "a thought"],
+    ids=["tools", "thinking", "a template", "instructions", "arguments", "an image", "a marked image", "an image of Responses", "a thought"],
 )  # fmt: skip
 def test_request_takes_the_form_that_is_asked_for_and_then_at_once(
     proxy: Proxy,

@@ -77,6 +77,7 @@ class AttachmentRefused(Adaptation):
         name = _NAMES.get(kind)
         if name is not None and _NAMES.get(self.value, name) == name:
             text_kind = "input_text" if kind in _OF_RESPONSES else "text"
-            return {"type": text_kind, "text": placeholder(name)}
+            mark = {key: value[key] for key in ("cache_control",) if key in value}
+            return {"type": text_kind, "text": placeholder(name), **mark}
         inner = {key: self._without(value[key]) for key in _INNER if key in value}
         return {**value, **inner}
