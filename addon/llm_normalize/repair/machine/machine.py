@@ -276,7 +276,7 @@ class Machine:
         for index in unfinished if not seen.error else ():
             sending.add_finish(state, index, n)
         if seen.holes and (state.opened - state.finished or not state.opened):
-            lost = Outgoing(EventRecord(n, None), state.envelope(), None)
+            lost = Outgoing(EventRecord(n, None), {}, None)
             sending.fail(state, lost, sending.LOST_END)
         extra_fields.flush(state, n)
         sending.close_choices(state, n)
