@@ -208,21 +208,23 @@ class OpenCalls:
     def _is_astray(self, base: OpenCall, fragment: Chunk, sent: SentCalls) -> bool:
         """Tell whether *fragment* begins the last call's arguments at the new index of *base*."""
         is_known = base.opened(sent) or base.turn or base.held.fragment
-        is_new = base.is_tracked and not is_known
-        return is_new and self.begun(base.choice, fragment, sent) is not None
+        last = self._last.get(base.choice)
+        at = None if last is None or is_known or not base.is_tracked else last.at
+        return at is not None and at == self.begun(fragment, sent)
 
-    def begun(self, choice: int, fragment: Chunk, sent: SentCalls) -> int | None:
+    def begun(self, fragment: Chunk, sent: SentCalls) -> int | None:
         """The index of the last call that was *sent*, if *fragment* begins its arguments.
 
         A lost event may have opened another call, and `{}` tells nothing.
         """
-        last = self._last.get(choice)
-        opened = last.opened(sent) if last else None
+        opened = sent.get(sent.last)
         is_head = fragment.get("id") or "type" in fragment
-        if last is None or is_head or opened is None or opened.begins_late:
+        if is_head or opened is None or opened.begins_late:
             return None
         is_first = not opened.length and function(fragment).get("arguments") != "{}"
-        return last.at if is_first and opened.continues(fragment, self.tools) else None
+        return (
+            sent.last if is_first and opened.continues(fragment, self.tools) else None
+        )
 
     def _given(self, place: Place, fragment: Chunk, sent: SentCalls) -> OpenCall:
         """Return the call at an index of the provider's.

@@ -301,7 +301,7 @@ class AssembledCalls(HoldingFix):
                 sent = self._calls(call.choice)
                 call.at = sent.with_id(brief(held.get("id")))
                 if call.at is None and len(due) == 1 and _WRONG in self.on:
-                    call.at = self._open.begun(call.choice, held, sent)
+                    call.at = self._open.begun(held, sent)
                 if call.at is not None:
                     held["index"] = call.at
         # What goes on with a call that was sent would not have waited.
