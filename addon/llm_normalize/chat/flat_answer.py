@@ -1,10 +1,7 @@
 """An answer at the top of an event or body, or within it: put into a choice."""
 
 from ..wire.json_text import Json, dumps
-from .chunks.chunk import (
-    Chunk,
-    choices,
-)
+from .chunks.chunk import Chunk, choices
 from .chunks.chunk_form import enveloped_in, is_flat
 from .merged_choices import merge_choice
 

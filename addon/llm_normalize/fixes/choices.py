@@ -2,13 +2,7 @@
 
 from itertools import chain
 
-from ..chat.chunks.chunk import (
-    CHUNK_FRAME,
-    Chunk,
-    choices,
-    chunk_of,
-    usage_of,
-)
+from ..chat.chunks.chunk import CHUNK_FRAME, Chunk, choices, chunk_of, usage_of
 from ..chat.chunks.chunk_form import enveloped_in, is_flat
 from ..chat.extra_fields import MAX_EXTRA_BYTES, fails, size_of
 from ..chat.flat_answer import is_wrapped, open_envelope, unwrap

@@ -2,11 +2,7 @@
 
 import re
 
-from ..chat.chunks.chunk import (
-    ENVELOPE,
-    Chunk,
-    choices,
-)
+from ..chat.chunks.chunk import ENVELOPE, Chunk, choices
 from ..chat.chunks.chunk_content import chunk_has_content
 from ..chat.chunks.chunk_form import is_chunk
 from ..chat.chunks.finish_words import FAILED, meaning

@@ -1,13 +1,6 @@
 """Finish reasons that do not fit the calls of their choice."""
 
-from ..chat.chunks.chunk import (
-    Chunk,
-    calls,
-    choices,
-    functions,
-    index_of,
-    messages,
-)
+from ..chat.chunks.chunk import Chunk, calls, choices, functions, index_of, messages
 from ..chat.state.asked import Asked
 from ..chat.state.repeated_arguments import is_cut
 from ..repair.fix import (

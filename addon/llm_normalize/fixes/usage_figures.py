@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ..chat.chunks.chunk import COUNTS, Chunk, choices, drop_keys
+from ..chat.chunks.chunk import CACHED, COUNTS, Chunk, choices, drop_keys
 from ..chat.conversion import KINDS, count_of
 from ..repair.fix import (
     BODY,
@@ -149,24 +149,38 @@ _SOME = {"prompt_tokens": 3, "completion_tokens": 2}
 _OTHER = {"input_tokens": 3, "output_tokens": 2}
 _TOTAL = {"total_tokens": 5}
 _COMPLETED = {**_TOTAL, "prompt_tokens": 0, "completion_tokens": 0}
+_KIMI = {**USAGE, "cached_tokens": 3}
+_KIMIS = {**_KIMI, "prompt_tokens_details": {"cached_tokens": 3}}
+_XAI = {
+    **USAGE,
+    "total_tokens": 9,
+    "completion_tokens_details": {"reasoning_tokens": 4},
+}
 
 
-# Usage without one of its three counts.
+# Usage without one of its three counts, or with a count that is not what it is called.
 class UsagePartial(Fix):
     """Add the counts that follow from the others; missing ones are 0."""
 
     name = "usage-partial"
-    changes = "`usage` without a count, or with other names -> all three"
-    why = "Typed clients refuse the chunk; Zed takes it for one of no known kind."
-    providers = ("MiniMax", "gateways to Claude")
+    changes = (
+        "`usage` without a count, or with other names -> all three; `cached_tokens` at its "
+        "top -> in its details; thoughts that the total alone counts -> in the answer"
+    )
+    why = "Typed clients refuse the chunk; others count too little, or cached tokens in full."
+    providers = ("MiniMax", "gateways to Claude", "Kimi", "DeepSeek", "Mistral", "xAI")
     handles = Finding.ODD_USAGE
     sources = (
         "https://github.com/zed-industries/zed/issues/42893",
+        "https://github.com/earendil-works/pi/issues/8075",
+        "https://github.com/vercel/ai/pull/12425",
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
     examples = (
         _streamed("no total", _SOME, USAGE),
         _streamed("other names", _OTHER, {**_OTHER, **USAGE}),
+        _streamed("a cache", _KIMI, _KIMIS),
+        _in_body("thoughts", _XAI, {**_XAI, "completion_tokens": 6}),
         _in_body("total alone", _TOTAL, _COMPLETED),
         Example.untouched("whole", [TEXT, _end(USAGE), DONE]),
     )
@@ -178,7 +192,7 @@ class UsagePartial(Fix):
             return False
         missing = [key for key in COUNTS if usage.get(key) is None]
         if not missing:
-            return False
+            return _count_anew(usage)
         answer, prompt, total = (count_of(usage, *kinds) for kinds in KINDS)
         if total is not None:
             prompt = max(total - answer, 0) if prompt is None and answer else prompt
@@ -187,9 +201,24 @@ class UsagePartial(Fix):
         total = prompt + answer if total is None else total
         counts = dict(zip(COUNTS, (prompt, answer, total), strict=True))
         usage.update({key: counts[key] for key in missing})
-        return True
+        return _count_anew(usage) or True
 
     body = edit
+
+
+def _count_anew(usage: Chunk) -> bool:
+    """Count thoughts in the answer, and name what a cache held, as OpenAI does."""
+    known = dict(usage)
+    parts = (usage.get(key) for key in _DETAILS)
+    of_prompt, of_answer = (each if isinstance(each, dict) else {} for each in parts)
+    prompt, answer, total = (whole_number(usage[key]) or 0 for key in COUNTS)
+    thought = whole_number(of_answer.get("reasoning_tokens")) or 0
+    if thought > 0 and total == prompt + answer + thought:
+        usage["completion_tokens"] = answer + thought
+    held = max(whole_number(usage.get(key)) or 0 for key in CACHED)
+    if 0 < held <= prompt and not of_prompt.get("cached_tokens"):
+        usage["prompt_tokens_details"] = {**of_prompt, "cached_tokens": held}
+    return usage != known
 
 
 _CACHED = {"cached_tokens": 3}

@@ -294,7 +294,7 @@ def _has_own_keys(value: chunk.Chunk) -> bool:
     """Tell whether a chunk or body has all keys that OpenAI sends, and no other.
 
     And a name of its own: `chatcmpl` for an id, or `model`, is nobody's. And a time in
-    seconds, which no one counts up to the year 5138.
+    seconds, which no one counts up to the year 5138. And figures that make their total.
     """
     created = value.get("created")
     if (
@@ -319,11 +319,8 @@ def _has_own_keys(value: chunk.Chunk) -> bool:
             or _keys(choice.get("logprobs")) - _LOGPROBS
         ):
             return False
-    usage: chunk.Chunk = value.get("usage") or dict.fromkeys(FIGURES)
-    details = [usage.get(key, {}) for key in _DETAILS]
-    if not all(isinstance(part, dict) for part in details):
-        return False
-    if any(type(each) is not int for part in details for each in part.values()):
+    usage: chunk.Chunk = value.get("usage") or dict.fromkeys(FIGURES, 0)
+    if not (chunk.has_figures(usage) and chunk.adds_up(usage)):
         return False
     return value.keys() - _MORE == _FRAME and usage.keys() - _DETAILS == FIGURES
 

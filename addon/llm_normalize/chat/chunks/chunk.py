@@ -15,6 +15,8 @@ EVERY_REASONING = (*REASONING, "reasoning_text")
 COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 """The counts that usage has in OpenAI's form."""
 _COUNTS = frozenset(COUNTS)
+CACHED = ("cached_tokens", "prompt_cache_hit_tokens", "num_cached_tokens")
+"""What Kimi, DeepSeek and Mistral call, at the top of usage, what a cache held."""
 
 
 def has_figures(usage: Json) -> bool:
@@ -32,6 +34,12 @@ def has_figures(usage: Json) -> bool:
         if set(map(type, each.values())) - {int}:
             return False
     return True
+
+
+def adds_up(usage: Chunk) -> bool:
+    """Tell whether the figures of *usage* make its total, and none has another's name."""
+    prompt, answer, total = (usage[key] for key in COUNTS)
+    return bool(total == prompt + answer) and usage.keys().isdisjoint(CACHED)
 
 
 def has_counted(chunk: Chunk) -> bool:

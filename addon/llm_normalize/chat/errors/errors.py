@@ -5,10 +5,7 @@ from http import HTTPStatus
 
 from ...text.html_text import shown
 from ...wire.json_text import Json, dumps
-from ..chunks.chunk import (
-    Chunk,
-    choices,
-)
+from ..chunks.chunk import Chunk, choices
 from ..chunks.chunk_form import is_chunk
 from ..chunks.finish_words import FAILED, finish_word, meaning
 from .context_overflow import is_overflow

@@ -3,10 +3,7 @@
 import re
 
 from ...wire.json_text import Json, begun_value, loads, loads_leniently
-from ..chunks.chunk import (
-    Chunk,
-    choices,
-)
+from ..chunks.chunk import Chunk, choices
 from ..chunks.chunk_form import is_chunk, is_readable
 from .chunk_errors import is_error, is_fine
 from .errors import sounds_failed, words_of_page

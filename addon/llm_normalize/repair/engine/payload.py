@@ -2,10 +2,7 @@
 
 import re
 
-from ...chat.chunks.chunk import (
-    choices,
-    has_figures,
-)
+from ...chat.chunks.chunk import choices, has_figures
 from ...chat.chunks.chunk_form import FLAT, enveloped_in, is_chunk, is_flat, is_readable
 from ...chat.chunks.openai_fields import CALL as CALL_KEYS
 from ...chat.chunks.openai_fields import TOP

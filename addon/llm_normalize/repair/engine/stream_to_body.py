@@ -3,10 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ...chat.chunks.chunk import (
-    Chunk,
-    choices,
-)
+from ...chat.chunks.chunk import Chunk, choices
 from ...chat.chunks.chunk_form import is_chunk, is_flat
 from ...chat.conversion import body_of
 from ...chat.errors.chunk_errors import is_error
