@@ -40,19 +40,21 @@ class ThinkAsText(HoldingFix):
 
     name = "think-as-text"
     changes = (
-        "`<think>…</think>`, `<thinking>`, `<thought>`, `[THINK]`, `<seed:think>` and the "
+        "`<think>…</think>`, `<thinking>`, `<reasoning>`, `[THINK]`, `<seed:think>` and the "
         "like, or harmony's `analysis`, at the begin of `content` -> `reasoning_content`"
     )
     why = "Clients without a parser of their own show the thoughts as the answer."
     providers = (
         "DeepSeek R1 and Qwen 3 without a reasoning parser",
         "servers of gpt-oss without a parser for harmony",
+        "Amazon Bedrock",
     )
     handles = Finding.CONTENT
     sources = (
         "https://api-docs.deepseek.com/guides/reasoning_model",
         "https://docs.vllm.ai/en/latest/features/reasoning_outputs.html",
         "https://github.com/openai/harmony/blob/main/docs/format.md",
+        "https://github.com/browseros-ai/BrowserOS/issues/167",
     )
     optional = True
     examples = (

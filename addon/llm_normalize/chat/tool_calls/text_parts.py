@@ -24,16 +24,14 @@ from . import harmony
 from .call_readers import Calls
 from .text_calls import CALL_SYNTAX, ENDS, Passage, message_call, passage_at
 
+_TAGS = ("think", "thinking", "thought", "reasoning", "seed:think", "mm:think")
 _THOUGHTS = {
-    **{
-        f"<{tag}>": f"</{tag}>"
-        for tag in ("think", "thinking", "thought", "seed:think", "mm:think")
-    },
+    **{f"<{tag}>": f"</{tag}>" for tag in _TAGS},
     "[THINK]": "[/THINK]",
     "\u25c1think\u25b7": "\u25c1/think\u25b7",
 }
-"""How models mark their thoughts: by `think` most, `thought` Gemma, `seed:think` Seed,
-`mm:think` MiniMax M3, `[THINK]` Mistral, and the last one Kimi VL."""
+"""How models mark their thoughts: by `think` most, `thought` Gemma, `reasoning` gpt-oss on
+Bedrock, `seed:think` Seed, `mm:think` MiniMax M3, `[THINK]` Mistral, and the last one Kimi VL."""
 _LONG = 256 * 1024  # characters that may be held for the end of a call
 _TRIES = 16  # end markers that a call may mention, and calls that may lack theirs
 _TAG = 64  # characters: no end marker is longer
@@ -373,7 +371,11 @@ class _Reader:
         """Parse the *tag* that ends a thought."""
         if tag != harmony.START:
             self._drop(len(tag))
-        return self._enter(Mode.TEXT if self._mode is Mode.THINK else Mode.BEGIN)
+        # Bedrock marks each part of a thought anew.
+        is_part = tag == "</reasoning>"
+        self._at = replace(self._at, is_first=is_part)
+        is_over = self._mode is Mode.THINK and not is_part
+        return self._enter(Mode.TEXT if is_over else Mode.BEGIN)
 
     def _call(
         self, at: int, passage: Passage | None, size: int = 1, mode: Mode = Mode.TEXT
