@@ -37,11 +37,12 @@ class ChoicesEnveloped(Fix):
     name = "choices-enveloped"
     changes = '`{"data": {"choices": …}, "success": true}` -> `{"choices": …}`'
     why = "No OpenAI client finds the answer."
-    providers = ("Cline's API", "CliRelay", "gateways with a `code` and a `msg`")
+    providers = ("Cline's API", "OpenRouter", "gateways with a `code` and a `msg`")
     handles = Finding.NO_CHOICES
     sources = (
         "https://github.com/cline/cline/issues/13348",
         "https://github.com/kittors/CliRelay/pull/569",
+        "https://github.com/pydantic/pydantic-ai/issues/3994",
     )
     examples = (
         Example(

@@ -7,7 +7,7 @@ _END = frozenset(("finish_reason",))
 FLAT = frozenset(("response", "tool_calls")) | _END
 """Keys under which an answer stands at the top."""
 
-_AROUND = ("data", "response", "result", "payload", "output")
+_AROUND = ("data", "response", "result", "payload", "output", "provider")
 """Keys under which envelopes of a provider's own have a completion."""
 
 _VERDICT = ("code", "Code", "status", "statusCode", "success")
