@@ -1,13 +1,7 @@
 """Answers whose JSON has strings with control characters, or with escapes it does not know."""
 
 from ..wire.json_text import Json, dumps, escape_strings, escaped, loads
-from .chunks.chunk import (
-    Chunk,
-    calls,
-    choices,
-    function,
-    index_of,
-)
+from .chunks.chunk import Chunk, calls, choices, function, index_of
 from .chunks.chunk_form import is_chunk
 from .state.sent_call import SentCall
 from .state.stream_state import ChoiceSeen, Seen

@@ -142,13 +142,15 @@ class ErrorFields(Fix):
 
     name = "error-fields"
     changes = (
-        '`error.code: 503` -> `"503"`; missing keys, `"None"`, `about:blank` -> null'
+        '`error.code: 503` -> `"503"`; missing keys, `"None"`, `about:blank` -> null; '
+        "Google's `retryDelay` -> `retry-after`"
     )
     why = "Typed clients expect strings, and all four keys."
-    providers = ("NVIDIA NIM", "vLLM", "llama.cpp", "LiteLLM", "AWS")
+    providers = ("NVIDIA NIM", "vLLM", "llama.cpp", "LiteLLM", "AWS", "Gemini")
     sources = (
         "https://github.com/hidenobunagai/nvidia-nim-provider/issues/2",
         "https://github.com/can1357/oh-my-pi/issues/2299",
+        "https://github.com/vercel/ai/issues/18627",
         "https://platform.openai.com/docs/guides/error-codes",
     )
     examples = (

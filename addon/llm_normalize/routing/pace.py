@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from email.utils import mktime_tz, parsedate_tz
 from typing import Self
 
+from mitmproxy import http
+
 from .hosts import HostPattern
 
 _ARRIVAL = 1.0
@@ -41,6 +43,8 @@ https://platform.openai.com/docs/guides/rate-limits
 _BUSY = (429, 503)
 _PART = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)(ms|s|m|h|d)?", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "": 1.0}
+_TOLD = re.compile(rb'"retryDelay" ?: ?"(\d{1,5}(?:\.\d{1,9})?)s"')
+"""How Google says it: https://github.com/googleapis/googleapis/blob/master/google/rpc/error_details.proto."""
 _DATES = 1e9
 """Numbers from here on are times, in seconds since 1970; a thousand times that, in ms."""
 
@@ -342,6 +346,14 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return max(mktime_tz(date) - time.time(), 0.0) if date is not None else None
     except (ValueError, OverflowError):  # a year that no calendar has
         return None
+
+
+def told_delay(response: http.Response) -> float | None:
+    """The seconds that an error of Google's asks to wait for, which says so in its body alone."""
+    if response.status_code not in _BUSY or retry_after(response.headers) is not None:
+        return None
+    found = _TOLD.search(response.raw_content or b"")
+    return float(found[1]) if found else None
 
 
 def _number(text: str) -> float | None:

@@ -1,10 +1,6 @@
 from mitmproxy import http
 
-from llm_normalize.exchange.message.request_facts import (
-    asked_of,
-    quoted,
-    secrets_of,
-)
+from llm_normalize.exchange.message.request_facts import asked_of, quoted, secrets_of
 from proxies import HOST, chat_flow, response_of
 
 

@@ -7,12 +7,7 @@ import pytest
 
 from llm_normalize.exchange.record import answer_record
 from llm_normalize.exchange.record.answer_record import AnswerRecord
-from llm_normalize.records.record_line import (
-    Entry,
-    Record,
-    TextPair,
-    TextPairs,
-)
+from llm_normalize.records.record_line import Entry, Record, TextPair, TextPairs
 from llm_normalize.records.snapshot import VERSION, Snapshot
 from llm_normalize.repair.engine.text_memory import Around
 from llm_normalize.repair.outcome import EventRecord

@@ -7,11 +7,7 @@ import pytest
 
 import zstd_frames
 from llm_normalize.exchange.message.request_facts import named_host
-from llm_normalize.exchange.request.adapted_request import (
-    Adapted,
-    adapt,
-    client_of,
-)
+from llm_normalize.exchange.request.adapted_request import Adapted, adapt, client_of
 from llm_normalize.request.adaptation import Adaptation, HostAdaptations
 from llm_normalize.request.adaptations import ADAPTATIONS
 from llm_normalize.request.refusals.learned_rejections import Learned

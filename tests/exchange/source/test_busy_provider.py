@@ -79,5 +79,14 @@ def test_it_waits_as_long_as_the_provider_says() -> None:
     assert after(retry_after=formatdate(time.time() - 60)) == 0
 
 
+def test_what_google_says_in_the_body_alone_is_in_the_header(proxy: Proxy) -> None:
+    google = dumps({"error": {"code": 429, "details": [{"retryDelay": "34.4s"}]}})
+    assert play(proxy, busy(google)).headers["retry-after"] == "35"
+    assert play(proxy, busy(google, retry_after="21")).headers["retry-after"] == "21"
+    assert "retry-after" not in play(proxy, busy(google, status=400)).headers
+    proxy.set(normalize_skip=["error-fields"])
+    assert "retry-after" not in play(proxy, busy(google)).headers
+
+
 def test_it_waits_a_while_and_some_more_where_no_time_is_given() -> None:
     assert 2 <= _wait(response_of(busy()), 2) < 2.5

@@ -3,13 +3,7 @@
 import re
 
 from ...wire.json_text import Json
-from ..chunks.chunk import (
-    CHUNK_FRAME,
-    Chunk,
-    choices,
-    has_counted,
-    reporting_parts,
-)
+from ..chunks.chunk import CHUNK_FRAME, Chunk, choices, has_counted, reporting_parts
 from ..chunks.chunk_content import chunk_has_content
 from ..chunks.chunk_form import is_chunk
 

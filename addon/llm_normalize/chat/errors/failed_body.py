@@ -4,12 +4,7 @@ import re
 
 from ...wire.json_text import Json
 from ...wire.sse import BOM
-from ..chunks.chunk import (
-    ENVELOPE,
-    Chunk,
-    choices,
-    has_counted,
-)
+from ..chunks.chunk import ENVELOPE, Chunk, choices, has_counted
 from ..chunks.chunk_content import has_answer, is_silent
 from ..chunks.chunk_form import is_chunk
 from .chunk_errors import FAILURE, is_error, is_fine

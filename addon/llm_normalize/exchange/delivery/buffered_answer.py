@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import math
 from http import HTTPStatus
 
 from mitmproxy import http
@@ -15,6 +16,7 @@ from ...repair.engine.body import LARGE, STATUS, repair_body, status_due
 from ...repair.engine.translated_output import TRANSLATED
 from ...repair.outcome import EventRecord
 from ...request.adaptations.response_format import StreamRequired
+from ...routing.pace import told_delay
 from ...wire.content_encoding import Decoder, LargeBodyError, decode
 from ...wire.event_boundary import EVENT
 from ...wire.json_text import dumps, is_container
@@ -189,6 +191,9 @@ def _take(
     if repaired.status:
         response.status_code = repaired.status
         response.reason = phrase(repaired.status)
+    delay = told_delay(response) if running.settings.applies("error-fields") else None
+    if delay is not None:  # clients know the header alone
+        response.headers["retry-after"] = str(math.ceil(delay))
     encoded = response.headers.pop("content-encoding", None)  # nobody asked for it
     if repaired.changed or encoded:
         response.content = repaired.after[0]
