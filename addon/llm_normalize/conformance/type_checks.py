@@ -6,14 +6,7 @@ coerced into another.
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import (
-    Any,
-    Literal,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
-)
+from typing import Any, Literal, get_args, get_origin, get_type_hints, is_typeddict
 
 from .json_values import as_dict, as_int, as_list, as_str
 from .openai_types import ChatCompletion, ChatCompletionChoice, ChatCompletionChunk

@@ -6,17 +6,7 @@ from ..chat.chunks.chunk import choices
 from ..chat.chunks.chunk_form import is_chunk, is_readable
 from ..chat.errors.failed_event import holds_answer, may_be_chunk
 from ..chat.escaped_answer import escaped_answer
-from ..repair.fix import (
-    DONE,
-    STOP,
-    TEXT,
-    WORD,
-    Example,
-    Fix,
-    chunk,
-    completion,
-    wire,
-)
+from ..repair.fix import DONE, STOP, TEXT, WORD, Example, Fix, chunk, completion, wire
 from ..wire.json_text import dumps, escape_strings, first_value, is_broken, loads
 from ..wire.sse import Event, Line, encode
 

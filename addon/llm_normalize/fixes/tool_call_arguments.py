@@ -120,11 +120,12 @@ class ToolCallArgumentsRepeated(Fix):
     name = "tool-call-arguments-repeated"
     changes = (
         "arguments again, growing, encoded twice -> each part once; other arguments under "
-        "one call -> a call of their own"
+        "one call -> a call of their own; words behind them -> removed"
     )
     why = "Clients add the fragments up, and that is invalid JSON: the call fails."
     providers = (
-        "vLLM (GLM-5.1)",
+        "vLLM (GLM-5.1, Mistral)",
+        "Ollama",
         "DeepSeek and Qianfan gateways",
         "LiteLLM",
         "codex-lb",
@@ -136,6 +137,7 @@ class ToolCallArgumentsRepeated(Fix):
         "https://github.com/BerriAI/litellm/issues/20480",
         "https://github.com/dyedd/lens/issues/49",
         "https://github.com/NousResearch/hermes-agent/issues/62937",
+        "https://github.com/librefang/librefang/issues/2975",
     )
     examples = (
         Example(

@@ -17,13 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
-from ..chat.chunks.chunk import (
-    Chunk,
-    change_all,
-    choices,
-    deltas,
-    in_messages,
-)
+from ..chat.chunks.chunk import Chunk, change_all, choices, deltas, in_messages
 from ..chat.state.asked import Asked
 from ..chat.state.stream_state import Seen
 from ..wire.json_text import Json, dumps

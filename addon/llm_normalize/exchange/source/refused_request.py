@@ -8,13 +8,7 @@ from dataclasses import dataclass, field
 
 from mitmproxy import http
 
-from ...mitm.second_request import (
-    Reply,
-    drop,
-    is_gone,
-    request_with,
-    send,
-)
+from ...mitm.second_request import Reply, drop, is_gone, request_with, send
 from ...request.adaptation import Body, Memory
 from ...request.refusals.dropped_parameters import Change, apply, changes_for
 from ...request.refusals.learned_rejections import Learned

@@ -4,11 +4,7 @@ import logging
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from ...chat.chunks.chunk import (
-    choices,
-    messages,
-    tokens_of,
-)
+from ...chat.chunks.chunk import choices, messages, tokens_of
 from ...chat.chunks.chunk_form import enveloped_in, is_chunk, is_flat, is_readable
 from ...chat.errors.chunk_errors import is_error
 from ...chat.errors.errors import failures_in, status_of
