@@ -34,12 +34,13 @@ class ErrorStatus(Fix):
     """
 
     name = "error-status"
-    changes = "HTTP 200 with only an error in the body -> a fitting 4xx or 5xx"
+    changes = "HTTP 200 with only an error, or `choices: null` alone, in the body -> a fitting 4xx or 5xx"
     why = "20 of 20 libraries lose the error, and fail later without a word of it."
     providers = ("OpenRouter", "LM Studio", "Workers AI")
     sources = (
         "https://github.com/apache/rocketmq-dashboard/issues/2178",
         "https://openrouter.ai/docs/api-reference/errors",
+        "https://github.com/pydantic/pydantic-ai/issues/6900",
     )
     examples = (
         Example(

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from ...chat.chunks.chunk import choices, messages, tokens_of
+from ...chat.chunks.chunk import ENVELOPE, choices, messages, tokens_of
 from ...chat.chunks.chunk_form import enveloped_in, is_chunk, is_flat, is_readable
 from ...chat.errors.chunk_errors import is_error
 from ...chat.errors.errors import failures_in, status_of
@@ -111,6 +111,10 @@ def _is_answer(value: Json) -> bool:
     )
 
 
+_TELLS_NOTHING = {*ENVELOPE, "provider"}
+"""What OpenRouter sends beside `choices: null` where its provider has not answered."""
+
+
 def status_due(data: bytes, status: int) -> int | None:
     """Return the status that an error under a good one should have had.
 
@@ -134,6 +138,10 @@ def status_due(data: bytes, status: int) -> int | None:
     silent = isinstance(base, dict) and bool(base.get("status_code"))
     several = value.get("errors")
     silent |= isinstance(several, list) and any(several)
+    told = {key for key, each in value.items() if each is not None}
+    is_named = told <= _TELLS_NOTHING and not told.isdisjoint(("id", "provider"))
+    is_bare = is_named and enveloped_in(value) is None
+    silent |= is_bare and value.get("choices", 0) is None
     return status_of(value) if failed or silent else None
 
 

@@ -13,17 +13,7 @@ from ...native_reader import NativeAsked, NativeReader
 from ...protocol import JsonObject, make_id
 from ..answer_form import SIGNATURE
 from ..tool_ids import original, plain
-from .parts import (
-    EMPTY,
-    INPUT,
-    KINDS,
-    SIGNED,
-    USES,
-    WORDS,
-    Block,
-    parted,
-    use_in,
-)
+from .parts import EMPTY, INPUT, KINDS, SIGNED, USES, WORDS, Block, parted, use_in
 
 _ALIKE = ("text_delta", "thinking_delta")
 """Deltas of which one may stand for another, but for their words."""
