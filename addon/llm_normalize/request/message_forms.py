@@ -17,6 +17,7 @@ NOTHING = "."
 INSTRUCTIONS = ("system", "developer")
 """Roles of messages that give them."""
 _THOUGHTS = "reasoning_content"
+_LOST = "The call has no result: it was interrupted."
 _BREAK = "\n\n"
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _SIZE = 9
@@ -172,6 +173,37 @@ def with_answers_between(messages: Iterable[Json]) -> list[Json]:
             made.append({"role": "assistant", "content": NOTHING})
         made.append(each)
     return made
+
+
+def with_results(messages: Sequence[Json]) -> list[Json]:
+    """Return *messages* in which each call has its result behind it, and each result a call.
+
+    One that is missing is made up: a result says so, a call has no arguments.
+    """
+    due: dict[str, list[int]] = {}
+    places: dict[int, list[int | None]] = {}
+    for at, each in reversed([*enumerate(messages)]):
+        if role_of(each) == "tool":
+            due.setdefault(str(_result_of(each)), []).append(at)
+        found = (due.get(str(call.get("id"))) for call in calls_of(each))
+        places[at] = [waiting.pop() if waiting else None for waiting in found]
+    placed = {at for found in places.values() for at in found}
+    made: list[Json] = []
+    for at, each in enumerate(messages):
+        if at not in placed:
+            made += [each] if role_of(each) != "tool" else _with_call(as_object(each))
+        for call, place in zip(calls_of(each), places[at], strict=True):
+            lost = {"role": "tool", "tool_call_id": call.get("id"), "content": _LOST}
+            made.append(lost if place is None else messages[place])
+    return made
+
+
+def _with_call(result: Message) -> list[Json]:
+    given = as_string(_result_of(result)) or "call"
+    function: Json = {"name": result.get("name") or "tool", "arguments": "{}"}
+    call: Json = {"id": given, "type": "function", "function": function}
+    answer: Json = {"role": "assistant", "content": None, "tool_calls": [call]}
+    return [answer, {**result, "tool_call_id": given}]
 
 
 def with_single_calls(messages: Sequence[Json]) -> list[Json]:

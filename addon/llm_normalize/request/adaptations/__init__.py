@@ -40,6 +40,7 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     system_messages.SystemMessageRefused,
     system_messages.SystemMessageUnsupported,
     messages.MessageEmpty,
+    tool_calls.ToolResultMissing,
     tool_calls.ToolCallsParallel,
     messages.RolesNotAlternating,
     messages.UserAfterTool,

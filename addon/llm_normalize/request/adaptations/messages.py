@@ -23,7 +23,6 @@ _NOT_EMPTY = refused(
 _EMPTY = {"role": "assistant", "content": ""}
 _CALLS = [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
 _RESULT = {"role": "tool", "tool_call_id": "c", "content": "sunny"}
-_NO_RESULT = {**_RESULT, "content": ""}
 _SPARE = {"role", "content", "name"}
 
 
@@ -47,21 +46,6 @@ class MessageEmpty(Adaptation):
     examples = (
         RequestExample.of_messages(
             "an answer", [*HI, _EMPTY, *HI], [*HI, *HI], _NOT_EMPTY
-        ),
-        RequestExample.of_messages(
-            "beside a call",
-            [{**_EMPTY, "tool_calls": _CALLS}],
-            [{**_EMPTY, "content": None, "tool_calls": _CALLS}],
-            _NOT_EMPTY,
-        ),
-        RequestExample.of_messages(
-            "beside reasoning",
-            [{**_EMPTY, "reasoning_content": "Hm."}],
-            [{**_EMPTY, "content": NOTHING, "reasoning_content": "Hm."}],
-            _NOT_EMPTY,
-        ),
-        RequestExample.of_messages(
-            "a result", [_NO_RESULT], [{**_NO_RESULT, "content": NOTHING}], _NOT_EMPTY
         ),
         RequestExample.untouched(
             "an answer with words",
@@ -131,24 +115,6 @@ class RolesNotAlternating(Adaptation):
             "a user's",
             [_said("user", "a"), _said("user", "b")],
             [_said("user", "a\n\nb")],
-            _ALTERNATE,
-        ),
-        RequestExample.of_messages(
-            "instructions",
-            [_said("system", "a"), *HI, _said("system", "b")],
-            [_said("system", "a\n\nb"), *HI],
-            _ALTERNATE,
-        ),
-        RequestExample.of_messages(
-            "a text before a call",
-            [*HI, _said("assistant", "Let me see."), _CALL, _RESULT],
-            [*HI, {**_CALL, "content": "Let me see."}, _RESULT],
-            _ALTERNATE,
-        ),
-        RequestExample.of_messages(
-            "an answer first",
-            [_said("assistant", "Hello."), *HI],
-            [_said("user", NOTHING), _said("assistant", "Hello."), *HI],
             _ALTERNATE,
         ),
         RequestExample.of_messages(

@@ -324,12 +324,6 @@ class MessageReasoningMissing(Adaptation):
         RequestExample(
             "unknown", _asked(), _asked(reasoning_content=" "), _NOT_PASSED_BACK
         ),
-        RequestExample(
-            "by another name",
-            _asked(reasoning="Hm."),
-            _asked(reasoning="Hm.", reasoning_content="Hm."),
-            _NOT_PASSED_BACK,
-        ),
         RequestExample.untouched(
             "its own", _asked(reasoning_content="Hm."), _NOT_PASSED_BACK
         ),

@@ -22,6 +22,7 @@ from ..message_forms import (
     with_each_message,
     with_messages,
     with_own_ids,
+    with_results,
     with_short_ids,
     with_single_calls,
 )
@@ -39,6 +40,43 @@ def _said(*calls: str) -> dict[str, Json]:
 
 def _result(identity: str) -> dict[str, Json]:
     return {"role": "tool", "tool_call_id": identity, "content": identity}
+
+
+_UNANSWERED = refused("tool call result does not follow tool call (2013)")
+_LATE = [*HI, _said("a"), *HI]
+
+
+# A call without its result behind it, or a result without a call.
+class ToolResultMissing(Adaptation):
+    """Put the result behind its call; make up what is missing.
+
+    Agents lose one of both where they are interrupted, or have their history summed up.
+    """
+
+    name = "tool-result-missing"
+    changes = (
+        "a call without a result, a result without a call -> with one that says so"
+    )
+    why = "Nearly all answer 400 to each request of the session."
+    sources = (
+        "https://github.com/MoonshotAI/kimi-code/issues/269",
+        "https://github.com/MoonshotAI/kimi-code/issues/1053",
+        "https://github.com/charmbracelet/crush/issues/862",
+        "https://github.com/OpenMinis/OpenMinis/issues/293",
+        "https://github.com/anomalyco/opencode/issues/32608",
+    )
+    examples = (
+        RequestExample.of_messages(
+            "late", [*_LATE, _result("a")], [*_LATE[:2], _result("a"), *HI], _UNANSWERED
+        ),
+        RequestExample.untouched(
+            "both", {"messages": [*_LATE[:2], _result("a")]}, _UNANSWERED
+        ),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Put it there."""
+        return replaced(body, "messages", with_messages(body, with_results))
 
 
 # Several calls in one answer of the history, where one at a time is taken.
@@ -61,9 +99,6 @@ class ToolCallsParallel(Adaptation):
             [*HI, _said("a", "b"), _result("b"), _result("a"), *HI],
             [*HI, _said("a"), _result("a"), _said("b"), _result("b"), *HI],
             _ONE_AT_A_TIME,
-        ),
-        RequestExample.of_fields(
-            "asked for", {"parallel_tool_calls": True}, {}, _ONE_AT_A_TIME
         ),
         RequestExample.untouched(
             "one call",
@@ -141,12 +176,6 @@ class ToolCallIdDuplicated(Adaptation):
             [*_TWICE[:2], _said("a_2"), {**_result("a"), "tool_call_id": "a_2"}],
             _DUPLICATED,
         ),
-        RequestExample.of_messages(
-            "of one answer",
-            [_said("a", "a"), _result("a"), _result("a")],
-            [_said("a", "a_2"), _result("a"), {**_result("a"), "tool_call_id": "a_2"}],
-            _DUPLICATED,
-        ),
         RequestExample.untouched(
             "two", {"messages": [_said("a", "b"), _result("a")]}, _DUPLICATED
         ),
@@ -193,9 +222,6 @@ class ToolCallArgumentsRefused(Adaptation):
             [*HI, _given('{"a')],
             [*HI, _given('{"INVALID_JSON":"{\\"a"}')],
             _NO_JSON,
-        ),
-        RequestExample.of_messages(
-            "empty", [*HI, _given("")], [*HI, _given("{}")], _NO_JSON
         ),
         RequestExample.untouched(
             "an object", {"messages": [*HI, _given('{ "a": 1 }')]}, _NO_JSON
