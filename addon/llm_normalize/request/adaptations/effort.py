@@ -53,18 +53,6 @@ class ReasoningEffortUnknown(Adaptation):
             _LEVELS,
         ),
         RequestExample.of_fields(
-            "of Messages",
-            {"output_config": {"effort": "xhigh"}},
-            {"output_config": {"effort": "high"}},
-            _LEVELS,
-        ),
-        RequestExample.of_fields(
-            "OpenRouter's, or of Responses",
-            {"reasoning": {"effort": "minimal"}},
-            {"reasoning": {"effort": "low"}},
-            _LEVELS,
-        ),
-        RequestExample.of_fields(
             "thinking cannot be turned off",
             {"reasoning": {"enabled": False, "exclude": True}},
             {"reasoning": {"exclude": True, "effort": "low"}},

@@ -1,6 +1,13 @@
 """Thinking: whether it goes with the rest, how it is asked for, and what comes back of it."""
 
-from ...wire.json_text import Json, as_list, as_object, as_string, whole_number
+from ...wire.json_text import (
+    Json,
+    as_list,
+    as_object,
+    as_string,
+    objects_in,
+    whole_number,
+)
 from ..adaptation import (
     CHAT,
     EVERY_FORM,
@@ -44,12 +51,6 @@ class EffortWithoutThinking(Adaptation):
         RequestExample(
             "of chat", {**_OFF, "reasoning_effort": "max"}, _OFF, _NO_EFFORT
         ),
-        RequestExample(
-            "of Messages",
-            {**_OFF, "output_config": {"effort": "max"}},
-            _OFF,
-            _NO_EFFORT,
-        ),
         RequestExample.untouched(
             "thinking is on", {"messages": HI, "reasoning_effort": "max"}, _NO_EFFORT
         ),
@@ -82,24 +83,14 @@ UNABLE, CALLED, FIXED = "unable", "called", "fixed template"
 what a template is filled in with, or is."""
 _SIGNED = ("reasoning_details", "thinking_blocks")
 """Where a message has thoughts with their signatures."""
+_THOUGHTS = {"thinking", "redacted_thinking"}
 _NO_CHOICE = refused("Thinking mode does not support this tool_choice")
 _FREE = (None, "auto", "none", "text")
 _FORCED = {"messages": HI, "tool_choice": "required"}
-_BEGUN = {"messages": [*HI, {"role": "assistant", "content": "It is"}]}
 _NOT_ENABLED = {"enable_thinking": False}
 _OF_A_BODY = refused(
     "parameter.enable_thinking must be set to false for non-streaming calls"
 )
-
-_UNABLE = refused('"gemma3:27b" does not support thinking')
-_NO_THOUGHTS = refused(
-    "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
-    "`tool_use`. When `thinking` is enabled, a final `assistant` message must start with a "
-    "thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). "
-    "To avoid this requirement, disable `thinking`."
-)
-_CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-_CALLED = {"messages": [*HI, {"role": "assistant", "tool_calls": [_CALL]}]}
 
 
 # Thinking beside something that it cannot go with, or of a model that cannot think.
@@ -138,31 +129,7 @@ class ThinkingRefused(Adaptation):
         RequestExample(
             "a tool", _FORCED, {**_FORCED, "thinking": {"type": "disabled"}}, _NO_CHOICE
         ),
-        RequestExample(
-            "a tool, of Qwen",
-            {**_FORCED, "enable_thinking": True},
-            {**_FORCED, "enable_thinking": False},
-            refused(
-                "The tool_choice parameter does not support being set to required or "
-                "object in thinking mode"
-            ),
-        ),
-        RequestExample(
-            "a begun answer",
-            _BEGUN,
-            {**_BEGUN, "chat_template_kwargs": _NOT_ENABLED},
-            refused("Assistant response prefill is incompatible with enable_thinking."),
-        ),
         RequestExample.of_fields("a body", {}, {"enable_thinking": False}, _OF_A_BODY),
-        RequestExample.of_fields(
-            "a model that cannot think", {"reasoning_effort": "high"}, {}, _UNABLE
-        ),
-        RequestExample(
-            "calls without thoughts",
-            {**_CALLED, "reasoning": {"effort": "high"}},
-            _CALLED,
-            _NO_THOUGHTS,
-        ),
         RequestExample.untouched(
             "no tool is forced", {"messages": HI, "tool_choice": "auto"}, _NO_CHOICE
         ),
@@ -178,15 +145,30 @@ class ThinkingRefused(Adaptation):
         if self.value == BODY:
             return [] if body.get("stream") else replaced(body, ENABLE, False)
         if self.value in (UNABLE, CALLED):
-            called = [each for each in as_list(body.get("messages")) if calls_of(each)]
-            is_bare = bool(called) and not any(map(called[-1].get, _SIGNED))
-            return _without_wish(body) if self.value == UNABLE or is_bare else []
+            is_asked = self.value == UNABLE or _is_bare(body)
+            return _without_wish(body) if is_asked else []
         field, _, beside = self.value.partition(" ")
         off: Body = {"thinking": {"type": "disabled"}, ENABLE: False, _EFFORT: "none"}
         is_elsewhere = field == _EFFORT and "input" in body  # Responses takes both
         if field not in off or is_elsewhere or _is_free(body, beside or "tool_choice"):
             return []
         return replaced(body, field, off[field])
+
+
+def _is_bare(body: Body) -> bool:
+    """Tell whether the last answer that calls, or that is gone on with, begins without thoughts."""
+    answers = [begun_answer(body), *as_list(body.get("messages"))[::-1]]
+    called = (each for each in answers if calls_of(each) or "tool_use" in _kinds(each))
+    last = answers[0] or as_object(next(called, None))
+    return bool(last) and not (
+        any(map(last.get, _SIGNED)) or {*_kinds(last)[:1]} & _THOUGHTS
+    )
+
+
+def _kinds(message: Json) -> list[str]:
+    """Return the types of the parts of a message."""
+    parts = objects_in(as_object(message).get("content"))
+    return [as_string(each.get("type")) for each in parts]
 
 
 def _is_free(body: Body, key: str) -> bool:
@@ -251,12 +233,6 @@ class ThinkingFormRefused(Adaptation):
             "the old form",
             {"max_tokens": 9000, "thinking": _NEW},
             {"max_tokens": 9000, "thinking": {**_OLD, "budget_tokens": 4500}},
-            _WANTS_OLD,
-        ),
-        RequestExample.of_fields(
-            "the old form, without room",
-            {"max_tokens": 1024, "thinking": _NEW},
-            {"max_tokens": 1024, "thinking": {"type": "disabled"}},
             _WANTS_OLD,
         ),
         RequestExample.untouched(
@@ -354,7 +330,7 @@ class MessageReasoningMissing(Adaptation):
 def _with_thought(message: Json) -> Json:
     said = as_object(message)
     blocks = as_list(said.get("content"))
-    kinds = [as_object(each).get("type") for each in blocks]
-    if "tool_use" not in kinds or _THOUGHT["type"] in kinds:
+    kinds = _kinds(said)
+    if "tool_use" not in kinds or "thinking" in kinds:
         return message
     return {**said, "content": [_THOUGHT, *blocks]}
