@@ -129,6 +129,8 @@ class Adaptation:
     """Whether it does nothing until a refusal has named a value."""
     sent_as: ClassVar[tuple[str, ...]] = (CHAT, TRANSLATED)
     """How the requests are sent that it is for."""
+    is_remembered: ClassVar[bool] = True
+    """Whether later requests get it at once; else each conversation has to be refused."""
     sources: ClassVar[tuple[str, ...]]
     """Where it was seen: issues, specifications, vendors' pages."""
     examples: "ClassVar[tuple[RequestExample, ...]]"

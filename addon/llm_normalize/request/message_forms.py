@@ -52,6 +52,12 @@ def calls_of(message: Json) -> list[Message]:
     return objects_in(as_object(message).get("tool_calls"))
 
 
+def kinds_of(message: Json) -> list[str]:
+    """Return the types of the parts of a message."""
+    parts = objects_in(as_object(message).get("content"))
+    return [as_string(each.get("type")) for each in parts]
+
+
 def begun_answer(body: Message) -> Message:
     """The answer without calls that the messages of *body* end with; empty without one."""
     last = as_object(next(reversed(as_list(body.get("messages"))), None))

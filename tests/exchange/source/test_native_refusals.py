@@ -27,6 +27,7 @@ NEW_FORM = (
 )
 CALLING: Json = {"role": "assistant", "content": [{"type": "tool_use", "id": "c"}]}
 LATE = "System message must be at the beginning."
+FOREIGN = "messages.1.content.0: Invalid `signature` in `thinking` block"
 
 
 @pytest.fixture(autouse=True)
@@ -69,8 +70,9 @@ def refused(proxy: Proxy, path: str, given: Json, status: int, words: str) -> An
         (MESSAGES, {"messages": [{"role": "user", "content": [{"type": "image", "source": {}, "cache_control": {}}]}]}, 400, "this model does not support image input", {"messages": [{"role": "user", "content": [{"type": "text", "text": "(An image was here. The model cannot read it: say so if it is needed.)", "cache_control": {}}]}]}),
         (RESPONSES, {"input": [{"role": "user", "content": [{"type": "input_image"}]}]}, 400, "this model does not support image input", {"input": [{"role": "user", "content": [{"type": "input_text", "text": "(An image was here. The model cannot read it: say so if it is needed.)"}]}]}),
         (MESSAGES, {"messages": [CALLING]}, 400, "The `content[].thinking` in the thinking mode must be passed back to the API.", {"messages": [{**CALLING, "content": [{"type": "thinking", "thinking": "", "signature": ""}, *CALLING["content"]]}]}),
+        (MESSAGES, {"messages": [{**CALLING, "content": [{"type": "thinking"}, *CALLING["content"]]}]}, 400, FOREIGN, {"messages": [CALLING]}),
     ],
-    ids=["tools", "thinking", "a template", "instructions", "arguments", "an image", "a marked image", "an image of Responses", "a thought"],
+    ids=["tools", "thinking", "a template", "instructions", "arguments", "an image", "a marked image", "an image of Responses", "a thought", "one conversation"],
 )  # fmt: skip
 def test_request_takes_the_form_that_is_asked_for_and_then_at_once(
     proxy: Proxy,
@@ -87,7 +89,8 @@ def test_request_takes_the_form_that_is_asked_for_and_then_at_once(
     assert upstream.bodies == [LEAST[path] | changed]
     (record,) = proxy.records("request")
     assert record["dropped"] or record["changed"]
-    assert loads(asked(proxy, path, given).request.content) == LEAST[path] | changed
+    sent = given if words == FOREIGN else changed
+    assert loads(asked(proxy, path, given).request.content) == LEAST[path] | sent
 
 
 @pytest.mark.parametrize(

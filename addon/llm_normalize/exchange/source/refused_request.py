@@ -148,7 +148,7 @@ class RefusedRequest:
             # What fails for another reason, a 500 say, tells nothing about the change: it is
             # learned with the next refusal, or requests would be changed for nothing.
             if self.changes or 200 <= running.received.status_code < 300:  # noqa: PLR2004
-                self.learned.add(key, tried)
+                self.learned.add(key, (each for each in tried if each.is_remembered))
             if times >= MAX_RETRIES:
                 self.changes = [each for each in self.changes if each.is_free]
         return True

@@ -50,6 +50,7 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     tool_calls.ToolCallArgumentsRefused,
     tool_calls.ToolNameMissing,
     thinking.MessageReasoningMissing,
+    messages.ThoughtsForeign,
     messages.MessageReasoningBeside,
     tool_calls.ThoughtSignatureMissing,
     tools.ToolChoiceRefused,

@@ -52,12 +52,6 @@ class ReasoningEffortUnknown(Adaptation):
             {"reasoning_effort": "high"},
             _LEVELS,
         ),
-        RequestExample.of_fields(
-            "thinking cannot be turned off",
-            {"reasoning": {"enabled": False, "exclude": True}},
-            {"reasoning": {"exclude": True, "effort": "low"}},
-            refused("Reasoning is mandatory for this endpoint and cannot be disabled."),
-        ),
         RequestExample.untouched(
             "low", {"messages": HI, "reasoning_effort": "low"}, _LEVELS
         ),

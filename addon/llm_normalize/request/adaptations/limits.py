@@ -133,7 +133,6 @@ _NEUTRAL = (None, 1, Number("1.0"))
 UNSET, BELOW_ONE = "unset", "below 1"
 """That `top_p` may not be there at all, or not be 1, which is the same as none."""
 _HALF_OPEN = refused("Input validation error: `top_p` must be > 0.0 and < 1.0")
-_THINKS: Body = {"reasoning_effort": "high", "messages": HI}
 _WARM = {"temperature": Number("0.2"), "messages": HI}
 
 
@@ -160,18 +159,6 @@ class TopPWithTemperature(Adaptation):
     examples = (
         RequestExample("1", {**_WARM, "top_p": 1}, _WARM, _NOT_BOTH),
         RequestExample("both", {**_WARM, "top_p": Number("0.9")}, _WARM, _NOT_BOTH),
-        RequestExample(
-            "a temperature of 1",
-            {"temperature": 1, "top_p": Number("0.9"), "messages": HI},
-            {"top_p": Number("0.9"), "messages": HI},
-            _NOT_BOTH,
-        ),
-        RequestExample(
-            "beside thinking",
-            {**_THINKS, "top_p": Number("0.9")},
-            _THINKS,
-            refused("top_p must be unset when thinking is enabled."),
-        ),
         RequestExample("1, of TGI", {**_WARM, "top_p": 1}, _WARM, _HALF_OPEN),
         RequestExample.untouched("0, of TGI", {**_WARM, "top_p": 0}, _HALF_OPEN),
         RequestExample.untouched("one of them", _WARM, _NOT_BOTH),

@@ -1,7 +1,17 @@
 """Messages: empty ones, their order, what an answer of the history has to have."""
 
-from ...wire.json_text import Json, as_string
-from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, refused, replaced
+from ...wire.json_text import Json, as_list, as_object, as_string
+from ..adaptation import (
+    HI,
+    MESSAGES,
+    RESPONSES,
+    Adaptation,
+    Body,
+    Edit,
+    RequestExample,
+    refused,
+    replaced,
+)
 from ..message_forms import (
     INSTRUCTIONS,
     NOTHING,
@@ -252,3 +262,80 @@ def _with_one_of_both(message: Json) -> Json:
     rest = {key: each for key, each in message.items() if key not in _THOUGHTS}
     thought = [*filter(None, map(as_string, map(message.get, _THOUGHTS)))][:1]
     return {**rest, "content": joined_content(*thought, message["content"])}
+
+
+_FOREIGN = refused("messages.1.content.0: Invalid `signature` in `thinking` block")
+_OF_THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
+_NAMED = ("message", "function_call", "custom_tool_call")
+"""Items of Responses that may have an id, and need none."""
+_SIGNED = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
+_HELLO = {"type": "text", "text": "Hello"}
+
+
+# Thoughts of the history that are not its provider's own.
+class ThoughtsForeign(Adaptation):
+    """Drop all of them, for this request alone: which are meant, the words do not tell.
+
+    In Responses, ids of what is beside them go too: by those it is missed that they are gone.
+    """
+
+    name = "thoughts-foreign"
+    changes = "thoughts of earlier answers in Messages and Responses -> removed"
+    why = (
+        "Claude and OpenAI answer 400 to each request of a session that another provider "
+        "or account has begun."
+    )
+    sent_as = (RESPONSES, MESSAGES)
+    is_remembered = False
+    sources = (
+        "https://github.com/farion1231/cc-switch/issues/3930",
+        "https://github.com/openclaw/openclaw/issues/91205",
+        "https://github.com/anthropics/claude-code/issues/63418",
+        "https://github.com/openai/codex/issues/9045",
+        "https://github.com/openai/codex/issues/36551",
+        "https://github.com/vercel/ai/issues/7543",
+    )
+    examples = (
+        RequestExample.of_messages(
+            "a signature",
+            [*HI, {"role": "assistant", "content": [_SIGNED, _HELLO]}],
+            [*HI, {"role": "assistant", "content": [_HELLO]}],
+            _FOREIGN,
+        ),
+        RequestExample.untouched("no thoughts", {"messages": HI}, _FOREIGN),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Drop them."""
+        found = [_without_thoughts(each) for each in as_list(body.get("messages"))]
+        made = [each for each in found if as_object(each).get("content") != []]
+        items = [
+            _without_id(each)
+            for each in as_list(body.get("input"))
+            if not _is_thought(each)
+        ]
+        return [
+            *(replaced(body, "messages", made) if made else []),
+            *(replaced(body, "input", items) if items else []),
+        ]
+
+
+def _without_thoughts(message: Json) -> Json:
+    parts = as_object(message).get("content")
+    if not isinstance(parts, list):
+        return message
+    return {**message, "content": [each for each in parts if not _is_thought(each)]}
+
+
+def _is_thought(given: Json) -> bool:
+    """Tell whether it is a part, or an item, that is a thought, or names one."""
+    kind, name = map(as_object(given).get, ("type", "id"))
+    is_reference = kind in (None, "item_reference")
+    is_one = is_reference and as_string(name).startswith("rs_")
+    return is_one or kind in _OF_THOUGHTS
+
+
+def _without_id(item: Json) -> Json:
+    if as_object(item).get("type") not in _NAMED:
+        return item
+    return {key: each for key, each in item.items() if key != "id"}

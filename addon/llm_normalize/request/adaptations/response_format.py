@@ -73,15 +73,6 @@ class ResponseFormatRefused(Adaptation):
             },
             _NO_SCHEMA,
         ),
-        RequestExample(
-            "a schema, beside instructions",
-            {"messages": [_TERSE, *HI], _FIELD: _SCHEMA},
-            {
-                "messages": [{**_TERSE, "content": f"Be terse.\n\n{_SAID}"}, *HI],
-                _FIELD: {"type": OBJECT},
-            },
-            _NO_SCHEMA,
-        ),
         RequestExample.of_fields(
             "any object", {_FIELD: {"type": OBJECT}}, {_FIELD: _ANY}, _NO_OBJECT
         ),

@@ -53,18 +53,6 @@ class SystemMessageLate(Adaptation):
             [_BOTH, *HI, _SAID, *HI],
             _AT_BEGINNING,
         ),
-        RequestExample.of_messages(
-            "a developer's",
-            [_TERSE, {"role": "developer", "content": "In French."}],
-            [_BOTH],
-            _AT_BEGINNING,
-        ),
-        RequestExample.of_messages(
-            "content in parts",
-            [{"role": "system", "content": [_part("Be terse.")]}, _LATE],
-            [{"role": "system", "content": [_part("Be terse."), _part("In French.")]}],
-            _AT_BEGINNING,
-        ),
         RequestExample.untouched(
             "one, at the front", {"messages": [_TERSE, *HI]}, _AT_BEGINNING
         ),
@@ -97,9 +85,6 @@ class SystemMessageUnsupported(Adaptation):
             [_TERSE, *HI, _SAID, *HI],
             [{"role": "user", "content": "Be terse.\n\nHi"}, _SAID, *HI],
             _NOT_ENABLED,
-        ),
-        RequestExample.of_messages(
-            "alone", [_TERSE], [{**_TERSE, "role": "user"}], _NOT_ENABLED
         ),
         RequestExample.untouched("none", {"messages": HI}, _NOT_ENABLED),
     )

@@ -27,6 +27,7 @@ from ..adaptation import (
 from ..message_forms import (
     begun_answer,
     calls_of,
+    kinds_of,
     role_of,
     text_of,
     with_each_message,
@@ -38,15 +39,22 @@ _NO_EFFORT = refused(
 _OFF = {"messages": HI, "thinking": {"type": "disabled"}}
 
 
+CLEARING = "clearing"
+"""That no thoughts may be cleared away where none are asked for."""
+
+
 # A level of effort beside thinking that is off.
 class EffortWithoutThinking(Adaptation):
-    """Drop it: who does not think makes no effort."""
+    """Drop it: who does not think makes no effort, and has no thoughts to clear away."""
 
     name = "effort-without-thinking"
-    changes = "`reasoning_effort`, `output_config.effort` beside `thinking: disabled` -> removed"
-    why = "DeepSeek answers 400 to each subagent of Claude Code."
+    changes = "`reasoning_effort`, `output_config.effort`, `clear_thinking` beside `thinking: disabled` -> removed"
+    why = "DeepSeek answers 400 to each subagent of Claude Code, Claude to its hooks."
     sent_as = EVERY_FORM
-    sources = ("https://github.com/deepseek-ai/DeepSeek-V3/issues/1397",)
+    sources = (
+        "https://github.com/deepseek-ai/DeepSeek-V3/issues/1397",
+        "https://github.com/anthropics/claude-code/issues/86270",
+    )
     examples = (
         RequestExample(
             "of chat", {**_OFF, "reasoning_effort": "max"}, _OFF, _NO_EFFORT
@@ -58,9 +66,23 @@ class EffortWithoutThinking(Adaptation):
 
     def edit(self, body: Body) -> list[Edit]:
         """Drop it."""
-        if as_object(body.get("thinking")).get("type") != "disabled":
+        kind = as_object(body.get("thinking")).get("type")
+        if self.value == CLEARING:
+            return _without_clearing(body) if kind in (None, "disabled") else []
+        if kind != "disabled":
             return []
         return drop(body, "reasoning_effort") + _without_effort(body)
+
+
+def _without_clearing(body: Body) -> list[Edit]:
+    key = "context_management"
+    given = as_object(body.get(key))
+    kept = [
+        each
+        for each in objects_in(given.get("edits"))
+        if not as_string(each.get("type")).startswith("clear_thinking")
+    ]
+    return replaced(body, key, {**given, "edits": kept}) if kept else drop(body, key)
 
 
 def _without_effort(body: Body) -> list[Edit]:
@@ -158,17 +180,13 @@ class ThinkingRefused(Adaptation):
 def _is_bare(body: Body) -> bool:
     """Tell whether the last answer that calls, or that is gone on with, begins without thoughts."""
     answers = [begun_answer(body), *as_list(body.get("messages"))[::-1]]
-    called = (each for each in answers if calls_of(each) or "tool_use" in _kinds(each))
+    called = (
+        each for each in answers if calls_of(each) or "tool_use" in kinds_of(each)
+    )
     last = answers[0] or as_object(next(called, None))
     return bool(last) and not (
-        any(map(last.get, _SIGNED)) or {*_kinds(last)[:1]} & _THOUGHTS
+        any(map(last.get, _SIGNED)) or {*kinds_of(last)[:1]} & _THOUGHTS
     )
-
-
-def _kinds(message: Json) -> list[str]:
-    """Return the types of the parts of a message."""
-    parts = objects_in(as_object(message).get("content"))
-    return [as_string(each.get("type")) for each in parts]
 
 
 def _is_free(body: Body, key: str) -> bool:
@@ -192,10 +210,6 @@ _NEW = {"type": "adaptive", "display": "summarized"}
 _WANTS_NEW = refused(
     '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" '
     'and "output_config.effort" to control thinking behavior.'
-)
-_WANTS_OLD = refused(
-    "thinking: Input tag 'adaptive' found using 'type' does not match any of the expected "
-    "tags: 'disabled', 'enabled'"
 )
 
 
@@ -228,12 +242,6 @@ class ThinkingFormRefused(Adaptation):
             {"max_tokens": 9000, "thinking": _OLD},
             {"max_tokens": 9000, "thinking": _NEW},
             _WANTS_NEW,
-        ),
-        RequestExample.of_fields(
-            "the old form",
-            {"max_tokens": 9000, "thinking": _NEW},
-            {"max_tokens": 9000, "thinking": {**_OLD, "budget_tokens": 4500}},
-            _WANTS_OLD,
         ),
         RequestExample.untouched(
             "off", {"messages": HI, "thinking": {"type": "disabled"}}, _WANTS_NEW
@@ -330,7 +338,7 @@ class MessageReasoningMissing(Adaptation):
 def _with_thought(message: Json) -> Json:
     said = as_object(message)
     blocks = as_list(said.get("content"))
-    kinds = _kinds(said)
+    kinds = kinds_of(said)
     if "tool_use" not in kinds or "thinking" in kinds:
         return message
     return {**said, "content": [_THOUGHT, *blocks]}

@@ -107,6 +107,11 @@ class Change(NamedTuple):
         return self.path[:1] in ((), ("tools",))
 
     @property
+    def is_remembered(self) -> bool:
+        """Whether it is made at once in later requests."""
+        return self.by == LEARNED or ADAPTATIONS[_ORDER[self.by]].is_remembered
+
+    @property
     def is_free(self) -> bool:
         """Whether it may be tried beside as many others as may be: it is made once."""
         return not self.path and self.by == LEARNED
