@@ -18,6 +18,9 @@ INSTRUCTIONS = ("system", "developer")
 """Roles of messages that give them."""
 _THOUGHTS = "reasoning_content"
 _LOST = "The call has no result: it was interrupted."
+_OUTPUT = "_output"
+_CALLED = {"function_call": {"arguments": "{}"}, "custom_tool_call": {"input": ""}}
+"""Calls of Responses, by their types, without what they are given."""
 _BREAK = "\n\n"
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _SIZE = 9
@@ -210,6 +213,57 @@ def _with_call(result: Message) -> list[Json]:
     call: Json = {"id": given, "type": "function", "function": function}
     answer: Json = {"role": "assistant", "content": None, "tool_calls": [call]}
     return [answer, {**result, "tool_call_id": given}]
+
+
+def with_outputs(items: Sequence[Json]) -> list[Json]:
+    """The same of the items of Responses, where an output may be anywhere behind its call."""
+    given = [as_object(each) for each in items]
+    named = [(as_string(e.get("type")), str(e.get("call_id"))) for e in given]
+    known = set(named)
+    made: list[Json] = []
+    for each, (kind, name) in zip(items, named, strict=True):
+        call = kind.removesuffix(_OUTPUT)
+        own: Message = {"call_id": as_object(each).get("call_id")}
+        if call in _CALLED and call != kind and (call, name) not in known:
+            made.append({"type": call, **own, "name": "tool", **_CALLED[call]})
+        made.append(each)
+        if kind in _CALLED and (call + _OUTPUT, name) not in known:
+            made.append({"type": call + _OUTPUT, **own, "output": _LOST})
+    return made
+
+
+def with_tool_results(messages: Sequence[Json]) -> list[Json]:
+    """The same of the blocks of Messages: results are first in what the user says next.
+
+    What one without a call holds is said by the user.
+    """
+    if not any(kind.startswith("tool_") for e in messages for kind in kinds_of(e)):
+        return list(messages)
+    made: list[Json] = []
+    due: list[Json] = []
+    for each in [*with_neighbours_joined(messages), {}]:
+        parts = objects_in(_parts(as_object(each).get("content") or []))
+        is_user = role_of(each) == "user"
+        kept = [p for p in parts if is_user and p.get("type") == "tool_result"]
+        results = {str(p.get("tool_use_id")): p for p in kept}
+        lost = {"type": "tool_result", "content": _LOST}
+        answers = [results.get(str(n)) or {**lost, "tool_use_id": n} for n in due]
+        if answers and not is_user:
+            made.append({"role": "user", "content": answers})
+        rest = [word for part in parts if part not in answers for word in _held(part)]
+        is_same = not (is_user and (answers or rest != parts))
+        made += (
+            [each] if is_same else [{**as_object(each), "content": [*answers, *rest]}]
+        )
+        due = [part.get("id") for part in parts if part.get("type") == "tool_use"]
+    return made[:-1]
+
+
+def _held(part: Message) -> list[Json]:
+    if part.get("type") != "tool_result":
+        return [part]
+    words = {"type": "text", "text": "Result of an earlier call:"}
+    return [words, *_parts(part.get("content") or NOTHING)]
 
 
 def with_single_calls(messages: Sequence[Json]) -> list[Json]:

@@ -48,7 +48,7 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     tool_calls.ToolCallIdDuplicated,
     tool_calls.ToolCallIdRefused,
     tool_calls.ToolCallArgumentsRefused,
-    tool_calls.ToolNameMissing,
+    tools.ToolNameMissing,
     thinking.MessageReasoningMissing,
     messages.ThoughtsForeign,
     messages.MessageReasoningBeside,

@@ -48,9 +48,6 @@ class MaxTokensTooLarge(Adaptation):
         RequestExample.of_fields(
             "thinking", _thinking(32000, 31999), _thinking(8192, 8191), _IN_RANGE
         ),
-        RequestExample.of_fields(
-            "less-thinking", _thinking(32000, 2000), _thinking(8192, 2000), _IN_RANGE
-        ),
         RequestExample.untouched("100", {"messages": HI, "max_tokens": 100}, _IN_RANGE),
     )
 

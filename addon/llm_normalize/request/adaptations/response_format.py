@@ -34,7 +34,6 @@ _SAID = (
 _TERSE = {"role": "system", "content": "Be terse."}
 _TOOLS: Body = {"tools": [{"type": "function", "function": {"name": "f"}}]}
 _NO_SCHEMA = refused("This response_format type is unavailable now")
-_NO_OBJECT = refused("'response_format.type' must be 'json_schema' or 'text'")
 _NO_FORMAT = refused(
     "Function calling with a response mime type: 'application/json' is unsupported"
 )
@@ -72,15 +71,6 @@ class ResponseFormatRefused(Adaptation):
                 _FIELD: {"type": OBJECT},
             },
             _NO_SCHEMA,
-        ),
-        RequestExample.of_fields(
-            "any object", {_FIELD: {"type": OBJECT}}, {_FIELD: _ANY}, _NO_OBJECT
-        ),
-        RequestExample(
-            "any object, beside tools",
-            {"messages": HI, _FIELD: {"type": OBJECT}, **_TOOLS},
-            {"messages": [{**_TERSE, "content": "Answer in JSON."}, *HI], **_TOOLS},
-            _NO_FORMAT,
         ),
         RequestExample.untouched(
             "text", {"messages": HI, _FIELD: {"type": "text"}, **_TOOLS}, _NO_FORMAT

@@ -35,10 +35,6 @@ def _asked(schema: Json) -> Body:
     return _tool({"type": "object", "properties": {"a": schema}})
 
 
-def _mode(value: str) -> Body:
-    return {"properties": {"mode": {"const": value}}, "required": ["mode"]}
-
-
 # A keyword in a schema, of a tool's parameters or of the answer, that is not known.
 class ToolSchemaRefused(Adaptation):
     """Take out the keyword that the refusal names; what it tells a model, tell in words.
@@ -80,42 +76,6 @@ class ToolSchemaRefused(Adaptation):
             _asked({"type": "string", "pattern": "^a$", "description": "A name"}),
             _asked({"type": "string", "description": "A name. Pattern: ^a$"}),
             refused("Unknown name \"pattern\" at 'tools[0]'"),
-        ),
-        RequestExample(
-            "a constant",
-            _asked({"const": "a"}),
-            _asked({"type": "string", "enum": ["a"]}),
-            refused("Unknown name \"const\" at 'tools[0]'"),
-        ),
-        RequestExample(
-            "no type",
-            _asked({"description": "A mode", "enum": [1, 2]}),
-            _asked({"type": "integer", "description": "A mode", "enum": [1, 2]}),
-            refused(
-                "tools.function.parameters is not a valid moonshot flavored json schema, "
-                "details: <At path 'properties.a': type is not defined>"
-            ),
-        ),
-        RequestExample(
-            "items",
-            _asked({"type": "array"}),
-            _asked({"type": "array", "items": {}}),
-            refused("parameters.properties[a].items: missing field."),
-        ),
-        RequestExample(
-            "a choice at the top",
-            _tool({"type": "object", "anyOf": [_mode("x"), _mode("y")]}),
-            _tool(
-                {
-                    "type": "object",
-                    "properties": {"mode": {"enum": ["x", "y"]}},
-                    "required": ["mode"],
-                }
-            ),
-            refused(
-                "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, "
-                "or anyOf at the top level"
-            ),
         ),
         RequestExample.untouched(
             "another keyword", _asked({"title": "A"}), _UNKNOWN_NAME

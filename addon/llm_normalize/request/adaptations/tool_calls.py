@@ -4,6 +4,7 @@ from ...wire.call_arguments import spelled
 from ...wire.json_text import Json, as_list, as_object
 from ..adaptation import (
     CHAT,
+    EVERY_FORM,
     HI,
     RESPONSES,
     TRANSLATED,
@@ -17,14 +18,15 @@ from ..adaptation import (
 )
 from ..message_forms import (
     calls_of,
-    role_of,
     with_calls,
     with_each_message,
     with_messages,
+    with_outputs,
     with_own_ids,
     with_results,
     with_short_ids,
     with_single_calls,
+    with_tool_results,
 )
 
 _ONE_AT_A_TIME = refused("This model only supports single tool-calls at once!")
@@ -58,12 +60,15 @@ class ToolResultMissing(Adaptation):
         "a call without a result, a result without a call -> with one that says so"
     )
     why = "Nearly all answer 400 to each request of the session."
+    sent_as = EVERY_FORM
     sources = (
         "https://github.com/MoonshotAI/kimi-code/issues/269",
         "https://github.com/MoonshotAI/kimi-code/issues/1053",
         "https://github.com/charmbracelet/crush/issues/862",
         "https://github.com/OpenMinis/OpenMinis/issues/293",
-        "https://github.com/anomalyco/opencode/issues/32608",
+        "https://github.com/microsoft/vscode/issues/299295",
+        "https://github.com/anthropics/claude-code/issues/14416",
+        "https://github.com/openai/codex/issues/17630",
     )
     examples = (
         RequestExample.of_messages(
@@ -76,7 +81,14 @@ class ToolResultMissing(Adaptation):
 
     def edit(self, body: Body) -> list[Edit]:
         """Put it there."""
-        return replaced(body, "messages", with_messages(body, with_results))
+        made = with_messages(
+            {"messages": with_messages(body, with_results)}, with_tool_results
+        )
+        items = with_outputs(as_list(body.get("input")))
+        return [
+            *replaced(body, "messages", made),
+            *(replaced(body, "input", items) if items else []),
+        ]
 
 
 # Several calls in one answer of the history, where one at a time is taken.
@@ -255,52 +267,6 @@ def _with_object(holder: Json) -> Json:
     if not isinstance(holder, dict) or "arguments" not in holder:
         return holder
     return {**holder, "arguments": spelled(holder["arguments"])}
-
-
-_UNNAMED = refused(
-    "GenerateContentRequest.contents[2].parts[0].function_response.name: Name cannot be empty."
-)
-_ASKED = [*HI, _said("a")]
-
-
-# A tool's result without the name of the tool, which OpenAI does not have.
-class ToolNameMissing(Adaptation):
-    """Name the function whose call it answers."""
-
-    name = "tool-name-missing"
-    changes = "a tool's message without `name` -> with that of its call"
-    why = "Gemini answers 400 to each request of the session."
-    sources = (
-        "https://github.com/NousResearch/hermes-agent/pull/19728",
-        "https://github.com/ollama/ollama/issues/14214",
-        "https://github.com/FoundationAgents/OpenManus/issues/824",
-    )
-    examples = (
-        RequestExample.of_messages(
-            "missing",
-            [*_ASKED, _result("a")],
-            [*_ASKED, {**_result("a"), "name": "f"}],
-            _UNNAMED,
-        ),
-        RequestExample.untouched(
-            "its own", {"messages": [*_ASKED, {**_result("a"), "name": "g"}]}, _UNNAMED
-        ),
-    )
-
-    def edit(self, body: Body) -> list[Edit]:
-        """Name it."""
-        names: dict[Json, Json] = {}
-
-        def with_name(message: Json) -> Json:
-            for call in calls_of(message):
-                names[str(call.get("id"))] = as_object(call.get("function")).get("name")
-            if role_of(message) != "tool" or message.get("name"):
-                return message
-            name = names.get(str(message.get("tool_call_id")))
-            return {**message, "name": name} if name else message
-
-        made = with_each_message(body, with_name)
-        return replaced(body, "messages", made, "messages[*].name")
 
 
 _UNSIGNED = (

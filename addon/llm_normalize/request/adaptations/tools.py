@@ -1,4 +1,4 @@
-"""Tools that are declared: which of them is to be called, each once, and one at least."""
+"""Tools: which of them is to be called, each once, one at least, and whose result it is."""
 
 from ...wire.json_text import Json, as_list, as_object, dumps
 from ..adaptation import (
@@ -12,7 +12,7 @@ from ..adaptation import (
     refused,
     replaced,
 )
-from ..message_forms import calls_of
+from ..message_forms import calls_of, role_of, with_each_message
 
 
 def _named(tool: Json) -> Json:
@@ -134,3 +134,51 @@ class ToolsMissing(Adaptation):
             map(calls_of, as_list(body.get("messages")))
         )
         return replaced(body, "tools", [_SPARE]) if is_bare else []
+
+
+_UNNAMED = refused(
+    "GenerateContentRequest.contents[2].parts[0].function_response.name: Name cannot be empty."
+)
+_CALL = {**_tool("f"), "id": "a"}
+_ASKED = [*HI, {"role": "assistant", "tool_calls": [_CALL]}]
+_RESULT = {"role": "tool", "tool_call_id": "a", "content": "a"}
+
+
+# A tool's result without the name of the tool, which OpenAI does not have.
+class ToolNameMissing(Adaptation):
+    """Name the function whose call it answers."""
+
+    name = "tool-name-missing"
+    changes = "a tool's message without `name` -> with that of its call"
+    why = "Gemini answers 400 to each request of the session."
+    sources = (
+        "https://github.com/NousResearch/hermes-agent/pull/19728",
+        "https://github.com/ollama/ollama/issues/14214",
+        "https://github.com/FoundationAgents/OpenManus/issues/824",
+    )
+    examples = (
+        RequestExample.of_messages(
+            "missing",
+            [*_ASKED, _RESULT],
+            [*_ASKED, {**_RESULT, "name": "f"}],
+            _UNNAMED,
+        ),
+        RequestExample.untouched(
+            "its own", {"messages": [*_ASKED, {**_RESULT, "name": "g"}]}, _UNNAMED
+        ),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Name it."""
+        names: dict[Json, Json] = {}
+
+        def with_name(message: Json) -> Json:
+            for call in calls_of(message):
+                names[str(call.get("id"))] = as_object(call.get("function")).get("name")
+            if role_of(message) != "tool" or message.get("name"):
+                return message
+            name = names.get(str(message.get("tool_call_id")))
+            return {**message, "name": name} if name else message
+
+        made = with_each_message(body, with_name)
+        return replaced(body, "messages", made, "messages[*].name")
