@@ -21,11 +21,6 @@ _IN_RANGE = refused(
 )
 
 
-def _thinking(limit: int, budget: int) -> Body:
-    thinking: Json = {"type": "enabled", "budget_tokens": budget}
-    return {"max_tokens": limit, "thinking": thinking}
-
-
 # A limit of tokens above what the model may answer.
 class MaxTokensTooLarge(Adaptation):
     """Send the highest limit that the refusal names."""
@@ -44,9 +39,6 @@ class MaxTokensTooLarge(Adaptation):
     examples = (
         RequestExample.of_fields(
             "32000", {"max_tokens": 32000}, {"max_tokens": 8192}, _IN_RANGE
-        ),
-        RequestExample.of_fields(
-            "thinking", _thinking(32000, 31999), _thinking(8192, 8191), _IN_RANGE
         ),
         RequestExample.untouched("100", {"messages": HI, "max_tokens": 100}, _IN_RANGE),
     )

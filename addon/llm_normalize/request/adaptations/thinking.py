@@ -201,7 +201,7 @@ def _without_wish(body: Body) -> list[Edit]:
 
 
 ADAPTIVE, ENABLED = "adaptive", "enabled"
-BARE, MANDATORY = "enabled alone", "mandatory"
+BARE, MANDATORY, ROOM = "enabled alone", "mandatory", "room"
 _LIMITS = ("max_tokens", "max_completion_tokens")
 _LEAST = 1024
 """Tokens of the smallest budget."""
@@ -223,9 +223,7 @@ class ThinkingFormRefused(Adaptation):
     """
 
     name = "thinking-form-refused"
-    changes = (
-        "`thinking`, or none -> `adaptive` or `enabled`, as the refusal asks for it"
-    )
+    changes = "`thinking`, or none -> `adaptive` or `enabled`, as the refusal asks for it, with a budget that has room"
     why = "Claude takes `adaptive` alone from Opus 4.7 on, Kimi `enabled`, also of subagents."
     needs_value = True
     sent_as = EVERY_FORM
@@ -235,6 +233,7 @@ class ThinkingFormRefused(Adaptation):
         "https://github.com/openclaw/openclaw/issues/87801",
         "https://github.com/anthropics/claude-code/issues/69379",
         "https://github.com/decolua/9router/issues/2023",
+        "https://github.com/anthropics/claude-code/issues/8756",
     )
     examples = (
         RequestExample.of_fields(
@@ -261,9 +260,15 @@ class ThinkingFormRefused(Adaptation):
         if is_mandatory and "thinking" in body and kind != ENABLED:
             return replaced(body, "thinking", {"type": ENABLED})
         is_mandatory = is_mandatory and "thinking" not in body  # of Messages
-        if is_mandatory or (self.value == ENABLED and kind == ADAPTIVE):
-            limits = map(whole_number, map(body.get, _LIMITS))
-            budget = next(filter(None, limits), 0) // 2
+        limit = next(filter(None, map(whole_number, map(body.get, _LIMITS))), 0)
+        given = whole_number(as_object(body.get("thinking")).get("budget_tokens")) or 0
+        has_room = not limit or _LEAST <= given < limit
+        if (
+            is_mandatory
+            or (self.value == ENABLED and kind == ADAPTIVE)
+            or (self.value == ROOM and kind == ENABLED and not has_room)
+        ):
+            budget = limit // 2
             bare: Json = {"type": ENABLED if is_mandatory else "disabled"}
             old: Json = {"type": ENABLED, "budget_tokens": budget}
             return replaced(body, "thinking", old if budget >= _LEAST else bare)
