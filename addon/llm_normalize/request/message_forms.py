@@ -250,7 +250,8 @@ def with_tool_results(messages: Sequence[Json]) -> list[Json]:
         answers = [results.get(str(n)) or {**lost, "tool_use_id": n} for n in due]
         if answers and not is_user:
             made.append({"role": "user", "content": answers})
-        rest = [word for part in parts if part not in answers for word in _held(part)]
+        placed = set(map(id, answers))
+        rest = [word for p in parts if id(p) not in placed for word in _held(p)]
         is_same = not (is_user and (answers or rest != parts))
         made += (
             [each] if is_same else [{**as_object(each), "content": [*answers, *rest]}]
