@@ -39,8 +39,8 @@ _NO_EFFORT = refused(
 _OFF = {"messages": HI, "thinking": {"type": "disabled"}}
 
 
-CLEARING = "clearing"
-"""That no thoughts may be cleared away where none are asked for."""
+CLEARING, UNABLE_TO = "clearing", "unable"
+"""That no thoughts may be cleared away where none are asked for; that there are no levels."""
 
 
 # A level of effort beside thinking that is off.
@@ -48,12 +48,13 @@ class EffortWithoutThinking(Adaptation):
     """Drop it: who does not think makes no effort, and has no thoughts to clear away."""
 
     name = "effort-without-thinking"
-    changes = "`reasoning_effort`, `output_config.effort`, `clear_thinking` beside `thinking: disabled` -> removed"
-    why = "DeepSeek answers 400 to each subagent of Claude Code, Claude to its hooks."
+    changes = "`reasoning_effort`, `output_config.effort`, `clear_thinking` beside `thinking: disabled`, or effort of a model without levels -> removed"
+    why = "DeepSeek answers 400 to each subagent of Claude Code, Claude to its hooks and to Haiku's effort."
     sent_as = EVERY_FORM
     sources = (
         "https://github.com/deepseek-ai/DeepSeek-V3/issues/1397",
         "https://github.com/anthropics/claude-code/issues/86270",
+        "https://github.com/anthropics/claude-code/issues/30760",
     )
     examples = (
         RequestExample(
@@ -69,7 +70,7 @@ class EffortWithoutThinking(Adaptation):
         kind = as_object(body.get("thinking")).get("type")
         if self.value == CLEARING:
             return _without_clearing(body) if kind in (None, "disabled") else []
-        if kind != "disabled":
+        if kind != "disabled" and self.value != UNABLE_TO:
             return []
         return drop(body, "reasoning_effort") + _without_effort(body)
 
