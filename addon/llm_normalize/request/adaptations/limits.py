@@ -147,8 +147,6 @@ class TopPWithTemperature(Adaptation):
     )
     examples = (
         RequestExample("1", {**_WARM, "top_p": 1}, _WARM, _NOT_BOTH),
-        RequestExample("both", {**_WARM, "top_p": Number("0.9")}, _WARM, _NOT_BOTH),
-        RequestExample("1, of TGI", {**_WARM, "top_p": 1}, _WARM, _HALF_OPEN),
         RequestExample.untouched("0, of TGI", {**_WARM, "top_p": 0}, _HALF_OPEN),
         RequestExample.untouched("one of them", _WARM, _NOT_BOTH),
     )

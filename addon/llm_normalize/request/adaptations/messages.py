@@ -2,9 +2,11 @@
 
 from ...wire.json_text import Json, as_list, as_object, as_string
 from ..adaptation import (
+    CHAT,
     HI,
     MESSAGES,
     RESPONSES,
+    TRANSLATED,
     Adaptation,
     Body,
     Edit,
@@ -47,11 +49,12 @@ class MessageEmpty(Adaptation):
     name = "message-empty"
     changes = 'an answer with `content: ""` -> removed, or null beside calls; of a tool -> `"."`'
     why = "Kimi, Mistral, Claude and Bedrock answer 400."
+    sent_as = (CHAT, TRANSLATED, MESSAGES)
     sources = (
         "https://github.com/MoonshotAI/kimi-code/issues/1985",
         "https://github.com/anomalyco/opencode/issues/39451",
         "https://github.com/NousResearch/hermes-agent/pull/31582",
-        "https://github.com/OpenHands/OpenHands/issues/8685",
+        "https://github.com/anthropics/claude-code/issues/23390",
     )
     examples = (
         RequestExample.of_messages(
@@ -70,7 +73,19 @@ class MessageEmpty(Adaptation):
 
 
 def _saying_something(messages: list[Json]) -> list[Json]:
-    return [_filled(each) for each in messages if not _is_spare(each)]
+    return [_without_blanks(_filled(each)) for each in messages if not _is_spare(each)]
+
+
+def _without_blanks(message: Json) -> Json:
+    parts = as_object(message).get("content")
+    if not isinstance(parts, list):
+        return message
+    said = [each for each in parts if not _is_blank(as_object(each))]
+    return {**message, "content": said or [{"type": "text", "text": NOTHING}]}
+
+
+def _is_blank(part: dict[str, Json]) -> bool:
+    return part.get("type") == "text" and not as_string(part.get("text")).strip()
 
 
 def _is_spare(message: Json) -> bool:
@@ -126,12 +141,6 @@ class RolesNotAlternating(Adaptation):
             [_said("user", "a"), _said("user", "b")],
             [_said("user", "a\n\nb")],
             _ALTERNATE,
-        ),
-        RequestExample.of_messages(
-            "instructions alone",
-            [_said("system", "a")],
-            [_said("system", "a"), _said("user", NOTHING)],
-            refused("No user query found in messages."),
         ),
         RequestExample.untouched(
             "what alternates",

@@ -31,7 +31,6 @@ _SAID = (
     "Answer in JSON that matches this schema: "
     '{"type":"object","properties":{"a":{"type":"string"}}}'
 )
-_TERSE = {"role": "system", "content": "Be terse."}
 _TOOLS: Body = {"tools": [{"type": "function", "function": {"name": "f"}}]}
 _NO_SCHEMA = refused("This response_format type is unavailable now")
 _NO_FORMAT = refused(

@@ -53,9 +53,6 @@ class SystemMessageLate(Adaptation):
             [_BOTH, *HI, _SAID, *HI],
             _AT_BEGINNING,
         ),
-        RequestExample.untouched(
-            "one, at the front", {"messages": [_TERSE, *HI]}, _AT_BEGINNING
-        ),
         RequestExample.untouched("none", {"messages": HI}, _AT_BEGINNING),
     )
 
