@@ -19,13 +19,6 @@ _SPOKEN = {
     "default": "By default {}",
 }
 """Keywords that say something to a model: the description says it instead."""
-_SILENT = {
-    "$comment", "$id", "$schema", "additionalProperties", "contentEncoding",
-    "contentMediaType", "dependentRequired", "deprecated", "encrypted", "examples",
-    "maxProperties", "minProperties", "nullable", "patternProperties", "propertyNames", "readOnly",
-    "strict", "title", "unevaluatedItems", "unevaluatedProperties", "uniqueItems",
-    "writeOnly",
-}  # fmt: skip
 _HOLDS_SCHEMAS = ("properties", "$defs", "definitions", "patternProperties")
 _CHOICES = ("anyOf", "oneOf")
 BOOLEAN, ANY_OF, REFERENCE = "boolean", "anyOf", "$ref"
@@ -36,7 +29,13 @@ TYPES, ITEMS, ENUM, NO_SCHEMA = "types", "items", "enum", "none"
 """Likewise: types as a list, a list of unknown items, an enum of no strings, no schema at all."""
 _KINDS = {str: "string", bool: "boolean", int: "integer", list: "array", dict: "object"}
 _CONDITIONS = ("if", "then", "else", "not")
-_KEYWORDS = {*_SPOKEN, *_SILENT, "const"}
+_KEYWORDS = {
+    *_SPOKEN, "additionalProperties", "const", "dependentRequired", "patternProperties",
+    "propertyNames", "unevaluatedItems", "unevaluatedProperties",
+}  # fmt: skip
+"""Keywords whose values may be objects. What else has one may be a parameter at a wrong place."""
+_SHAPE = (*_CHOICES, "allOf", "description", "prefixItems")
+"""What is no object, and is not taken out either."""
 
 
 def without(schema: Json, refused: str) -> Json:
@@ -57,12 +56,11 @@ def without(schema: Json, refused: str) -> Json:
     made = {key: _inside(key, each, refused) for key, each in schema.items()}
     if refused in _CHANGES:
         return _CHANGES[refused](made)
-    return _without(made, refused) if refused in _KEYWORDS else made
+    is_mark = refused not in _SHAPE and not isinstance(made.get(refused), dict)
+    return _without(made, refused) if is_mark or refused in _KEYWORDS else made
 
 
-_HOLDS_SCHEMA = {
-    "additionalProperties", "contains", "else", "if", "items", "not", "then",
-}  # fmt: skip
+_HOLDS_SCHEMA = {"additionalProperties", "contains", "items", *_CONDITIONS}
 
 
 def _inside(key: str, value: Json, refused: str) -> Json:

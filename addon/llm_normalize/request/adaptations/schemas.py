@@ -89,11 +89,8 @@ class ToolSchemaRefused(Adaptation):
         made = [self._tool(each, *flat) for each in as_list(tools)] or tools
         edits = replaced(body, "tools", made, "tools[*].function.parameters")
         if isinstance(inner := asked.get("json_schema"), dict) and "schema" in inner:
-            form = {
-                **asked,
-                "json_schema": {**inner, "schema": self._schema(inner["schema"])},
-            }
-            edits += replaced(body, "response_format", form)
+            form = {**inner, "schema": self._schema(inner["schema"])}
+            edits += replaced(body, "response_format", {**asked, "json_schema": form})
         return edits
 
     def _tool(self, tool: Json, key: str, kind: str) -> Json:
@@ -110,10 +107,7 @@ class ToolSchemaRefused(Adaptation):
             found = found or {key: {}}
         if self.value in (NO_SCHEMA, TYPE):
             found = {each: _of_object(schema) for each, schema in found.items()}
-        return {
-            **tool,
-            **{each: self._schema(schema) for each, schema in found.items()},
-        }
+        return tool | {each: self._schema(found[each]) for each in found}
 
     def _schema(self, schema: Json) -> Json:
         if self.value == TOP:
