@@ -25,8 +25,10 @@ BOOLEAN, ANY_OF, REFERENCE = "boolean", "anyOf", "$ref"
 """Values that are no keywords: `true` as a schema, and what is beside a choice or reference."""
 TYPE, REQUIRED, TOP = "type", "required", "top"
 """Likewise: no type, what is required and not there, a choice at the top."""
-TYPES, ITEMS, ENUM, NO_SCHEMA = "types", "items", "enum", "none"
-"""Likewise: types as a list, a list of unknown items, an enum of no strings, no schema at all."""
+TYPES, ITEMS, ENUM = "types", "items", "enum"
+"""Likewise: types as a list, a list of unknown items, an enum of no strings."""
+NO_SCHEMA, MIXED = "none", "mixed"
+"""Likewise: no schema at all, and that some of the tools are strict."""
 _KINDS = {str: "string", bool: "boolean", int: "integer", list: "array", dict: "object"}
 _CONDITIONS = ("if", "then", "else", "not")
 _KEYWORDS = {

@@ -10,7 +10,7 @@ from ..adaptation import (
     RequestExample,
     replaced,
 )
-from ..tool_schemas import NO_SCHEMA, TOP, TYPE, without, without_choice
+from ..tool_schemas import MIXED, NO_SCHEMA, TOP, TYPE, without, without_choice
 
 _UNKNOWN_NAME = (
     b'[{"error":{"message":"Unknown name \\"propertyNames\\" at '
@@ -102,6 +102,8 @@ class ToolSchemaRefused(Adaptation):
         is_defined = tool.get("type") in (None, "function", kind)
         if is_defined and isinstance(inner := tool.get("function"), dict):
             return {**tool, "function": self._tool(inner, *_RESPONSES)}
+        if self.value == MIXED:
+            return {key: each for key, each in tool.items() if key != "strict"}
         found = {each: tool[each] for each in _SCHEMAS if tool.get(each) is not None}
         if self.value == NO_SCHEMA and "name" in tool and is_defined:
             found = found or {key: {}}
