@@ -25,8 +25,8 @@ BOOLEAN, ANY_OF, REFERENCE = "boolean", "anyOf", "$ref"
 """Values that are no keywords: `true` as a schema, and what is beside a choice or reference."""
 TYPE, REQUIRED, TOP = "type", "required", "top"
 """Likewise: no type, what is required and not there, a choice at the top."""
-TYPES, ITEMS, ENUM = "types", "items", "enum"
-"""Likewise: types as a list, a list of unknown items, an enum of no strings."""
+TYPES, ITEMS, ENUM, PROPERTIES = "types", "items", "enum", "properties"
+"""Likewise: types as a list, a list of unknown items, an enum of no strings, what only objects have."""
 NO_SCHEMA, MIXED = "none", "mixed"
 """Likewise: no schema at all, and that some of the tools are strict."""
 _KINDS = {str: "string", bool: "boolean", int: "integer", list: "array", dict: "object"}
@@ -141,6 +141,14 @@ def _with_one_type(schema: dict[str, Json]) -> dict[str, Json]:
     return {**made, "anyOf": choice}
 
 
+def _with_properties(schema: dict[str, Json]) -> dict[str, Json]:
+    """Return a schema with one type, and with properties only if that is an object's."""
+    made = _with_one_type(schema)
+    if made.get("type", "object") == "object":
+        return made
+    return {key: made[key] for key in made if key not in ("properties", "required")}
+
+
 def _with_items(schema: dict[str, Json]) -> dict[str, Json]:
     """Return the schema of a list with one of its items."""
     kinds = schema.get("type")
@@ -184,6 +192,7 @@ _CHANGES: dict[str, Callable[[dict[str, Json]], dict[str, Json]]] = {
     ANY_OF: _type_inside,
     ENUM: _without_figures,
     ITEMS: _with_items,
+    PROPERTIES: _with_properties,
     REFERENCE: _reference_alone,
     REQUIRED: _requiring_what_is_there,
     TYPE: _with_type,
