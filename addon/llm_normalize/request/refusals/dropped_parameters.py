@@ -7,7 +7,7 @@ import re
 from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
-from ...wire.json_text import Json, Number, as_list, objects_in
+from ...wire.json_text import Json, Number, as_list, as_object, objects_in
 from ..adaptation import (
     CHANGED,
     DROPPED,
@@ -240,12 +240,15 @@ def apply(change: Change, body: Body, memory: Memory = no_memory) -> list[Edit]:
 def _found(named: Path, body: Body) -> Path | None:
     """The path in *body* that a provider's words mean; None without one.
 
-    A name alone may be that of a field of messages, of their parts, or of tools.
+    A name alone may be that of a field of messages, of their parts, or of tools, and
+    `reasoningEffort` that of `reasoning.effort`.
     """
     top = _key(named[0], body)
     if top is None:
-        places = _HOLDERS if len(named) == 1 else ()
-        found = (_walked((*place, *named), body) for place in places)
+        head, _, rest = _HUMP.sub(r"_\1", named[0]).lower().partition("_")
+        if rest in as_object(body.get(head)):
+            return head, rest
+        found = (_walked((*at, *named), body) for at in _HOLDERS if len(named) == 1)
         return next((each for each in found if each is not None), None)
     way = _walked((top, *named[1:_DEEP]), body)
     return way if way is not None and way[0] == top else None
