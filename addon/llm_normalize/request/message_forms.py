@@ -24,6 +24,8 @@ _CALLED = {"function_call": {"arguments": "{}"}, "custom_tool_call": {"input": "
 _BREAK = "\n\n"
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _SIZE = 9
+HALF = re.compile(rb"(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}")
+"""Half a character as it is written in JSON, behind the backslashes before it."""
 _is_short_id = re.compile(rf"[a-zA-Z0-9]{{{_SIZE}}}").fullmatch
 
 
@@ -142,10 +144,8 @@ def with_system_as_user(messages: Sequence[Json]) -> list[Json]:
     made = with_one_system(messages)
     if not made or role_of(made[0]) not in INSTRUCTIONS:
         return made
-    name = next(
-        (as_object(each).get("name") for each in made[1:2] if role_of(each) == "user"),
-        None,
-    )
+    user = next((each for each in made[1:2] if role_of(each) == "user"), None)
+    name = as_object(user).get("name")
     first = {**as_object(made[0]), "role": "user", **({"name": name} if name else {})}
     return [*with_neighbours_joined([first, *made[1:2]]), *made[2:]]
 

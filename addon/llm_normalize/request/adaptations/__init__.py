@@ -36,6 +36,7 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     *_declared(vars(host_fields)),
     # forms that a refusal asks for: of messages, the calls in them, parameters
     attachments.AttachmentRefused,
+    attachments.CharacterHalved,
     system_messages.SystemMessageLate,
     system_messages.SystemMessageRefused,
     system_messages.SystemMessageUnsupported,

@@ -1,8 +1,9 @@
-"""Images and files in messages."""
+"""Images and files in messages, and half a character."""
 
 from ...text.placeholder import placeholder
-from ...wire.json_text import Json, as_object, as_string
+from ...wire.json_text import Json, as_object, as_string, dumps, value_in
 from ..adaptation import (
+    EVERY_FORM,
     HI,
     MESSAGES,
     RESPONSES,
@@ -14,7 +15,7 @@ from ..adaptation import (
     refused,
     replaced,
 )
-from ..message_forms import joined_texts
+from ..message_forms import HALF, joined_texts
 
 _NAMES = {
     **dict.fromkeys(("image_url", "image", "input_image"), "An image"),
@@ -81,3 +82,32 @@ class AttachmentRefused(Adaptation):
             return {"type": text_kind, "text": placeholder(name), **mark}
         inner = {key: self._without(value[key]) for key in _INNER if key in value}
         return {**value, **inner}
+
+
+_CUT = refused("messages[1].content: lone leading surrogate in hex escape")
+
+
+# Half a character, where a client has cut a text within an emoji.
+class CharacterHalved(Adaptation):
+    """Put the sign for what cannot be read in its place."""
+
+    name = "character-halved"
+    changes = "half a character, `\\ud83d` -> U+FFFD"
+    why = "DeepSeek, OpenAI and Anthropic answer 400 to each request of the session."
+    sent_as = EVERY_FORM
+    sources = (
+        "https://github.com/anomalyco/opencode/issues/14630",
+        "https://github.com/Zoo-Code-Org/Zoo-Code/issues/461",
+        "https://github.com/anthropics/claude-code/issues/3277",
+    )
+    examples = (
+        RequestExample.of_fields(
+            "a half", {"user": "a\ud83d"}, {"user": "a\ufffd"}, _CUT
+        ),
+        RequestExample.untouched("a whole one", {"user": "a\U0001f600"}, _CUT),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Put it there."""
+        made = value_in(HALF.sub(b"\\1\xef\xbf\xbd", dumps(body)), body)
+        return [edit for key in made for edit in replaced(body, key, made[key])]

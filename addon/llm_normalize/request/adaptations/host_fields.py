@@ -13,6 +13,7 @@ from ..adaptation import (
     replaced,
 )
 
+_NIM = ("integrate.api.nvidia.com", "ai.api.nvidia.com")
 _NEW, _OLD = "max_completion_tokens", "max_tokens"
 
 
@@ -23,12 +24,7 @@ class MaxCompletionTokensUnknown(Adaptation):
     name = "max-completion-tokens-unknown"
     changes = "`max_completion_tokens` -> `max_tokens`"
     why = "Mistral answers 422, `extra_forbidden`; NIM knows the older name only."
-    hosts = (
-        "api.mistral.ai",
-        "integrate.api.nvidia.com",
-        "ai.api.nvidia.com",
-        "llm.chutes.ai",
-    )
+    hosts = ("api.mistral.ai", *_NIM, "llm.chutes.ai")
     sources = (
         "https://github.com/editor-code-assistant/eca/issues/231",
         "https://github.com/Gitlawb/openclaude/issues/739",
@@ -63,18 +59,14 @@ class PromptCacheKeyRefused(Adaptation):
     name = "prompt-cache-key-refused"
     changes = "`prompt_cache_key` -> removed"
     why = "NIM answers 400: `Unsupported parameter(s): prompt_cache_key`."
-    hosts = ("integrate.api.nvidia.com", "ai.api.nvidia.com")
+    hosts = _NIM
     sources = (
         "https://github.com/sipeed/picoclaw/issues/1019",
         "https://github.com/diegosouzapw/OmniRoute/issues/848",
         "https://github.com/MoonshotAI/kimi-cli/issues/2534",
     )
     examples = (
-        RequestExample(
-            "key",
-            {"model": "m", "prompt_cache_key": "k", "messages": HI},
-            {"model": "m", "messages": HI},
-        ),
+        RequestExample.of_fields("key", {"prompt_cache_key": "k"}, {}),
         RequestExample.untouched("without", {"model": "m", "messages": HI}),
     )
 
@@ -125,23 +117,14 @@ class ReasoningRefused(Adaptation):
     name = "reasoning-refused"
     changes = "`reasoning` -> removed"
     why = "NIM, Groq and Cerebras answer 400 to any value."
-    hosts = (
-        "integrate.api.nvidia.com",
-        "ai.api.nvidia.com",
-        "api.groq.com",
-        "api.cerebras.ai",
-    )
+    hosts = (*_NIM, "api.groq.com", "api.cerebras.ai")
     sources = (
         "https://github.com/NousResearch/hermes-agent/issues/77973",
         "https://github.com/musistudio/llms/pull/64",
         "https://github.com/proxysoul/Empryo/pull/209",
     )
     examples = (
-        RequestExample(
-            "effort",
-            {"reasoning": {"effort": "high"}, "messages": HI},
-            {"messages": HI},
-        ),
+        RequestExample.of_fields("effort", {"reasoning": {"effort": "high"}}, {}),
         RequestExample.untouched(
             "OpenAI's own", {"reasoning_effort": "high", "messages": HI}
         ),
@@ -159,7 +142,7 @@ class ToolStreamRefused(Adaptation):
     name = "tool-stream-refused"
     changes = "`tool_stream` -> removed"
     why = "NIM answers 400: ``Unsupported parameter(s): `tool_stream` ``."
-    hosts = ("integrate.api.nvidia.com", "ai.api.nvidia.com")
+    hosts = _NIM
     sources = ("https://github.com/Gitlawb/openclaude/issues/1950",)
     examples = (
         RequestExample.of_fields("set", {"tool_stream": True}, {}),
@@ -231,12 +214,8 @@ class PenaltyDefaultRefused(Adaptation):
 
     def edit(self, body: Body) -> list[Edit]:
         """Drop those that are 0."""
-        return [
-            edit
-            for key in _PENALTIES
-            if key in body and body[key] in _NONE
-            for edit in drop(body, key)
-        ]
+        spare = [key for key in _PENALTIES if body.get(key, 1) in _NONE]
+        return [edit for key in spare for edit in drop(body, key)]
 
 
 _MODEL = "mistralai/mistral-small-24b-instruct"
@@ -250,7 +229,7 @@ class StreamOptionsRefused(Adaptation):
     name = "stream-options-refused"
     changes = "`stream_options` -> removed, for Mistral's models"
     why = "NIM answers 400."
-    hosts = ("integrate.api.nvidia.com", "ai.api.nvidia.com")
+    hosts = _NIM
     models = "mistral|mixtral"
     sources = (
         "https://github.com/earendil-works/pi/pull/1528",
@@ -283,7 +262,7 @@ class ChatTemplateMissing(Adaptation):
     name = "chat-template-missing"
     changes = "DeepSeek V4 without `chat_template_kwargs` -> with `thinking: true`"
     why = "NIM hangs without a word."
-    hosts = ("integrate.api.nvidia.com", "ai.api.nvidia.com")
+    hosts = _NIM
     models = "deepseek-v4"
     sources = (
         "https://github.com/anomalyco/opencode/issues/24264",
@@ -306,6 +285,5 @@ class ChatTemplateMissing(Adaptation):
         """Add it."""
         if _KEY in body or not self.is_for_model(body.get("model")):
             return []
-        return replaced(
-            body, _KEY, {"thinking": body.get("reasoning_effort") != "none"}
-        )
+        thinks = body.get("reasoning_effort") != "none"
+        return replaced(body, _KEY, {"thinking": thinks})

@@ -144,11 +144,8 @@ class SystemMessageRefused(Adaptation):
         messages = as_list(body.get(said))
         roles = [role_of(each) in INSTRUCTIONS for each in messages]
         front = roles.index(False) if False in roles else 0
-        contents = [
-            each["content"]
-            for each in objects_in(messages[:front])
-            if "content" in each
-        ]
+        first = objects_in(messages[:front])
+        contents = [each["content"] for each in first if "content" in each]
         made: list[Json] = [
             {**as_object(each), "role": "user"} if is_late else each
             for each, is_late in zip(messages[front:], roles[front:], strict=True)
