@@ -27,8 +27,8 @@ TYPE, REQUIRED, TOP = "type", "required", "top"
 """Likewise: no type, what is required and not there, a choice at the top."""
 TYPES, ITEMS, ENUM, PROPERTIES = "types", "items", "enum", "properties"
 """Likewise: types as a list, a list of unknown items, an enum of no strings, what only objects have."""
-NO_SCHEMA, MIXED = "none", "mixed"
-"""Likewise: no schema at all, and that some of the tools are strict."""
+NO_SCHEMA, MIXED, CLOSED = "none", "mixed", "closed"
+"""Likewise: no schema at all, that some tools are strict, and an answer that may have more keys."""
 _KINDS = {str: "string", bool: "boolean", int: "integer", list: "array", dict: "object"}
 _CONDITIONS = ("if", "then", "else", "not")
 _KEYWORDS = {
@@ -151,10 +151,8 @@ def _with_properties(schema: dict[str, Json]) -> dict[str, Json]:
 
 def _with_items(schema: dict[str, Json]) -> dict[str, Json]:
     """Return the schema of a list with one of its items."""
-    kinds = schema.get("type")
-    if "items" in schema or "array" not in (
-        kinds if isinstance(kinds, list) else [kinds]
-    ):
+    kinds = as_list(schema.get("type")) or [schema.get("type")]
+    if "items" in schema or "array" not in kinds:
         return schema
     first = as_list(schema.get("prefixItems"))
     return {**schema, "items": {"anyOf": first} if first else {}}
@@ -188,8 +186,15 @@ def _requiring_what_is_there(schema: dict[str, Json]) -> dict[str, Json]:
     return {**rest, "required": known} if known else rest
 
 
+def _closed(schema: dict[str, Json]) -> dict[str, Json]:
+    """Return the schema of an object without more properties than it describes."""
+    is_object = schema.get("type") == "object" or "properties" in schema
+    return {**schema, "additionalProperties": False} if is_object else schema
+
+
 _CHANGES: dict[str, Callable[[dict[str, Json]], dict[str, Json]]] = {
     ANY_OF: _type_inside,
+    CLOSED: _closed,
     ENUM: _without_figures,
     ITEMS: _with_items,
     PROPERTIES: _with_properties,

@@ -186,6 +186,9 @@ class MessageRefusalNull(Adaptation):
         return [(DROPPED, "messages[*].refusal")] if found else []
 
 
+_OLD, _NEW = "reasoning_content", "reasoning"
+
+
 # `reasoning_content` in messages: an answer's thoughts, sent back.
 class MessageReasoningRefused(Adaptation):
     """Drop it: thoughts of the turns before are not asked for."""
@@ -207,15 +210,10 @@ class MessageReasoningRefused(Adaptation):
 
     def edit(self, body: Body) -> list[Edit]:
         """Drop it."""
-        found = [
-            each for each in messages(body, "assistant") if "reasoning_content" in each
-        ]
+        found = [each for each in messages(body, "assistant") if _OLD in each]
         for each in found:
-            del each["reasoning_content"]
-        return [(DROPPED, "messages[*].reasoning_content")] if found else []
-
-
-_OLD, _NEW = "reasoning_content", "reasoning"
+            del each[_OLD]
+        return [(DROPPED, f"messages[*].{_OLD}")] if found else []
 
 
 # `reasoning_content` in messages, where it is called `reasoning`.

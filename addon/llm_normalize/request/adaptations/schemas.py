@@ -10,7 +10,7 @@ from ..adaptation import (
     RequestExample,
     replaced,
 )
-from ..tool_schemas import MIXED, NO_SCHEMA, TOP, TYPE, without, without_choice
+from ..tool_schemas import CLOSED, MIXED, NO_SCHEMA, TOP, TYPE, without, without_choice
 
 _UNKNOWN_NAME = (
     b'[{"error":{"message":"Unknown name \\"propertyNames\\" at '
@@ -86,7 +86,8 @@ class ToolSchemaRefused(Adaptation):
             return []
         tools, asked = body.get("tools"), as_object(body.get("response_format"))
         flat = _RESPONSES if "input" in body else _MESSAGES
-        made = [self._tool(each, *flat) for each in as_list(tools)] or tools
+        given = [] if self.value == CLOSED else as_list(tools)
+        made = [self._tool(each, *flat) for each in given] or tools
         edits = replaced(body, "tools", made, "tools[*].function.parameters")
         if isinstance(inner := asked.get("json_schema"), dict) and "schema" in inner:
             form = {**inner, "schema": self._schema(inner["schema"])}

@@ -130,9 +130,8 @@ class ToolsMissing(Adaptation):
 
     def edit(self, body: Body) -> list[Edit]:
         """Declare it."""
-        is_bare = not body.get("tools") and any(
-            map(calls_of, as_list(body.get("messages")))
-        )
+        calls = map(calls_of, as_list(body.get("messages")))
+        is_bare = not body.get("tools") and any(calls)
         return replaced(body, "tools", [_SPARE]) if is_bare else []
 
 
