@@ -27,8 +27,8 @@ TYPE, REQUIRED, TOP = "type", "required", "top"
 """Likewise: no type, what is required and not there, a choice at the top."""
 TYPES, ITEMS, ENUM, PROPERTIES = "types", "items", "enum", "properties"
 """Likewise: types as a list, a list of unknown items, an enum of no strings, what only objects have."""
-NO_SCHEMA, MIXED, CLOSED = "none", "mixed", "closed"
-"""Likewise: no schema at all, that some tools are strict, and an answer that may have more keys."""
+NO_SCHEMA, MIXED, CLOSED, ALONE = "none", "mixed", "closed", "alone"
+"""Likewise: no schema at all, that some tools are strict, an answer with more keys, what is beside a choice."""
 _KINDS = {str: "string", bool: "boolean", int: "integer", list: "array", dict: "object"}
 _CONDITIONS = ("if", "then", "else", "not")
 _KEYWORDS = {
@@ -186,6 +186,15 @@ def _requiring_what_is_there(schema: dict[str, Json]) -> dict[str, Json]:
     return {**rest, "required": known} if known else rest
 
 
+def _choice_alone(schema: dict[str, Json]) -> dict[str, Json]:
+    """Return a schema with nothing beside a choice, or no choice beside its shape."""
+    made = _with_one_type(schema)
+    if "anyOf" not in made or made.keys() & {"properties", "items", "enum"}:
+        return {key: made[key] for key in made if key != "anyOf"}
+    told = {k: made[k] for k in ("type", "description", "nullable") if k in made}
+    return {"anyOf": [{**told, **as_object(each)} for each in as_list(made["anyOf"])]}
+
+
 def _closed(schema: dict[str, Json]) -> dict[str, Json]:
     """Return the schema of an object without more properties than it describes."""
     is_object = schema.get("type") == "object" or "properties" in schema
@@ -193,6 +202,7 @@ def _closed(schema: dict[str, Json]) -> dict[str, Json]:
 
 
 _CHANGES: dict[str, Callable[[dict[str, Json]], dict[str, Json]]] = {
+    ALONE: _choice_alone,
     ANY_OF: _type_inside,
     CLOSED: _closed,
     ENUM: _without_figures,

@@ -3,7 +3,6 @@
 from ..adaptation import EVERY_FORM, HI, LEARNED, Adaptation, RequestExample, refused
 
 _SEED = {"model": "m", "seed": 7, "messages": HI}
-_LIMIT = {"model": "m", "max_completion_tokens": 9, "messages": HI}
 _TOOLS = {"tools": [{"type": "function", "function": {"name": "f"}}]}
 
 
@@ -42,10 +41,10 @@ class ParameterLearned(Adaptation):
             {"model": "m", "messages": HI},
             b'{"detail":"Unsupported parameter(s): `seed`"}',
         ),
-        RequestExample(
+        RequestExample.of_fields(
             "a limit by its other name",
-            _LIMIT,
-            {"model": "m", "max_tokens": 9, "messages": HI},
+            {"max_completion_tokens": 9},
+            {"max_tokens": 9},
             b'{"detail":[{"type":"extra_forbidden","loc":["body","max_completion_tokens"],'
             b'"msg":"Extra inputs are not permitted"}]}',
         ),

@@ -89,9 +89,8 @@ class ResponseFormatRefused(Adaptation):
         else:
             return []
         schema = as_object(given.get(SCHEMA)).get("schema")
-        words = f"{_IN_WORDS} that matches this schema: {dumps(schema).decode()}"
-        words = words if schema else f"{_IN_WORDS}."
-        made = with_messages(body, lambda found: _with_words(found, words))
+        like = f" that matches this schema: {dumps(schema).decode()}" if schema else "."
+        made = with_messages(body, lambda found: _with_words(found, _IN_WORDS + like))
         return edits + replaced(body, "messages", made, "messages[0].content")
 
 

@@ -82,8 +82,6 @@ class ToolSchemaRefused(Adaptation):
 
     def edit(self, body: Body) -> list[Edit]:
         """Take it out."""
-        if not self.value:
-            return []
         tools, asked = body.get("tools"), as_object(body.get("response_format"))
         flat = _RESPONSES if "input" in body else _MESSAGES
         given = [] if self.value == CLOSED else as_list(tools)

@@ -252,8 +252,7 @@ class ThinkingFormRefused(Adaptation):
         """Change it."""
         kind = as_object(body.get("thinking")).get("type")
         if self.value == ADAPTIVE and kind == ENABLED:
-            made = {"type": ADAPTIVE, "display": "summarized"}
-            return replaced(body, "thinking", made)
+            return replaced(body, "thinking", {**_NEW})
         if self.value == BARE and kind == ADAPTIVE:
             return replaced(body, "thinking", {"type": ENABLED})
         # Where a tool is forced it has been turned off, for another refusal.
