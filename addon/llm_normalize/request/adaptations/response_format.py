@@ -48,8 +48,8 @@ class ResponseFormatRefused(Adaptation):
         "beside tools; its schema goes into the system message"
     )
     why = (
-        "DeepSeek takes no schema, LM Studio nothing without one, and Gemini neither beside "
-        "tools: they answer 400."
+        "DeepSeek takes no schema, LM Studio nothing without one, and Gemini, Groq and "
+        "Cerebras neither beside tools: they answer 400."
     )
     needs_value = True
     sources = (

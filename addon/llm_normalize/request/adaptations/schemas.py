@@ -45,8 +45,8 @@ class ToolSchemaRefused(Adaptation):
     """
 
     name = "tool-schema-refused"
-    changes = "`tools[].function.parameters`, `response_format` -> without the keyword that is refused"
-    why = "Gemini, Kimi and llama.cpp know a part of JSON Schema only."
+    changes = "`tools[].function.parameters`, `response_format` -> without the keyword that is refused; `strict` of tools -> removed"
+    why = "Gemini, Kimi and llama.cpp know a part of JSON Schema only, and Cerebras takes no mix of strict tools and others."
     needs_value = True
     sent_as = EVERY_FORM
     sources = (
