@@ -14,8 +14,8 @@ from ..adaptation import (
 )
 from ..message_forms import INSTRUCTIONS, joined_content, role_of, with_messages
 
-OBJECT, SCHEMA, WORDS = "json_object", "json_schema", "words"
-"""What is taken: JSON without a schema, or with one alone; beside tools, none."""
+OBJECT, SCHEMA, WORDS, NEVER = "json_object", "json_schema", "words", "never"
+"""What is taken: JSON without a schema, or with one alone; none beside tools, or at all."""
 _FIELD = "response_format"
 _IN_WORDS = "Answer in JSON"
 _WANTED: dict[str, Json] = {"type": "object", "properties": {"a": {"type": "string"}}}
@@ -23,10 +23,7 @@ _SCHEMA: dict[str, Json] = {
     "type": SCHEMA,
     "json_schema": {"name": "json", "schema": _WANTED},
 }
-_ANY: dict[str, Json] = {
-    "type": SCHEMA,
-    "json_schema": {"name": "json", "schema": {"type": "object"}},
-}
+_ANY = {**_SCHEMA, "json_schema": {"name": "json", "schema": {"type": "object"}}}
 _SAID = (
     "Answer in JSON that matches this schema: "
     '{"type":"object","properties":{"a":{"type":"string"}}}'
@@ -44,12 +41,12 @@ class ResponseFormatRefused(Adaptation):
 
     name = "response-format-refused"
     changes = (
-        "`response_format` -> `json_object`, or `json_schema` of any object, or removed "
-        "beside tools; its schema goes into the system message"
+        "`response_format` -> `json_object`, or `json_schema` of any object, or removed, some "
+        "beside tools alone; its schema goes into the system message"
     )
     why = (
         "DeepSeek takes no schema, LM Studio nothing without one, and Gemini, Groq and "
-        "Cerebras neither beside tools: they answer 400."
+        "Cerebras neither beside tools, and some models of Ark neither: they answer 400."
     )
     needs_value = True
     sources = (
@@ -60,6 +57,7 @@ class ResponseFormatRefused(Adaptation):
         "https://github.com/webai-at-home/webai-at-home/issues/219",
         "https://github.com/openai/openai-agents-python/issues/656",
         "https://github.com/googleapis/python-genai/issues/867",
+        "https://github.com/vercel/ai/pull/16540",
     )
     examples = (
         RequestExample(
@@ -80,11 +78,12 @@ class ResponseFormatRefused(Adaptation):
         """Replace it."""
         given = as_object(body.get(_FIELD))
         kind = given.get("type")
+        is_refused = self.value == NEVER or (self.value == WORDS and body.get("tools"))
         if self.value == SCHEMA and kind == OBJECT:
             return replaced(body, _FIELD, _ANY)
         if self.value == OBJECT and kind == SCHEMA:
             edits = replaced(body, _FIELD, {"type": OBJECT})
-        elif self.value == WORDS and kind in (OBJECT, SCHEMA) and body.get("tools"):
+        elif is_refused and kind in (OBJECT, SCHEMA):
             edits = drop(body, _FIELD)
         else:
             return []

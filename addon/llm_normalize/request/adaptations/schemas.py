@@ -62,6 +62,7 @@ class ToolSchemaRefused(Adaptation):
         "https://github.com/NousResearch/hermes-agent/issues/71804",
         "https://github.com/microsoft/azure-devops-mcp/issues/145",
         "https://github.com/openai/codex/issues/26753",
+        "https://github.com/RooCodeInc/Roo-Code/issues/10334",
     )
     examples = (
         RequestExample(
