@@ -15,6 +15,7 @@ from typing import Self
 
 from mitmproxy import http
 
+from ..wire.content_encoding import beginning
 from .hosts import HostPattern
 
 _ARRIVAL = 1.0
@@ -45,6 +46,7 @@ _PART = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)(ms|s|m|h|d)?", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "": 1.0}
 _TOLD = re.compile(rb'"retryDelay" ?: ?"(\d{1,5}(?:\.\d{1,9})?)s"')
 """How Google says it: https://github.com/googleapis/googleapis/blob/master/google/rpc/error_details.proto."""
+_LARGE = 64 * 1024  # bytes of an error that are looked at
 _DATES = 1e9
 """Numbers from here on are times, in seconds since 1970; a thousand times that, in ms."""
 
@@ -352,7 +354,8 @@ def told_delay(response: http.Response) -> float | None:
     """The seconds that an error of Google's asks to wait for, which says so in its body alone."""
     if response.status_code not in _BUSY or retry_after(response.headers) is not None:
         return None
-    found = _TOLD.search(response.raw_content or b"")
+    encoding = response.headers.get("content-encoding", "")
+    found = _TOLD.search(beginning(response.raw_content or b"", encoding, _LARGE))
     return float(found[1]) if found else None
 
 

@@ -1,3 +1,4 @@
+import gzip
 import time
 from collections.abc import Iterator
 from email.utils import formatdate
@@ -82,6 +83,8 @@ def test_it_waits_as_long_as_the_provider_says() -> None:
 def test_what_google_says_in_the_body_alone_is_in_the_header(proxy: Proxy) -> None:
     google = dumps({"error": {"code": 429, "details": [{"retryDelay": "34.4s"}]}})
     assert play(proxy, busy(google)).headers["retry-after"] == "35"
+    packed = busy(gzip.compress(google), content_encoding="gzip")
+    assert play(proxy, packed).headers["retry-after"] == "35"
     assert play(proxy, busy(google, retry_after="21")).headers["retry-after"] == "21"
     assert "retry-after" not in play(proxy, busy(google, status=400)).headers
     proxy.set(normalize_skip=["error-fields"])
