@@ -4,14 +4,7 @@ import functools
 import logging
 from collections.abc import Awaitable
 
-from mitmproxy import (
-    addonmanager,
-    connection,
-    contentviews,
-    ctx,
-    http,
-    tls,
-)
+from mitmproxy import addonmanager, connection, contentviews, ctx, http, tls
 from mitmproxy.proxy import server_hooks
 from mitmproxy.proxy.mode_specs import ProxyMode as ModeSpec
 

@@ -2,10 +2,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.chat.chunks.chunk import (
-    Chunk,
-    drop_other_usage,
-)
+from llm_normalize.chat.chunks.chunk import Chunk, drop_other_usage
 from llm_normalize.chat.chunks.chunk_form import enveloped_in, is_chunk, is_readable
 from llm_normalize.chat.errors.chunk_errors import is_error
 

@@ -18,15 +18,7 @@ from llm_normalize.chat.state.repeated_arguments import (
 )
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.body import repair_body
-from llm_normalize.repair.fix import (
-    DONE,
-    calling,
-    chunk,
-    completion,
-    head,
-    rest,
-    wire,
-)
+from llm_normalize.repair.fix import DONE, calling, chunk, completion, head, rest, wire
 from llm_normalize.wire.json_text import dumps
 from streams import feed, repaired
 

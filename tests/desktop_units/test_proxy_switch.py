@@ -14,11 +14,7 @@ from llm_normalize.desktop.proxy import state as proxy_state
 from llm_normalize.desktop.proxy.gnome import LOGIN, Gnome
 from llm_normalize.desktop.proxy.gnome import NAMES as GNOME_NAMES
 from llm_normalize.desktop.proxy.kde import Kde
-from llm_normalize.desktop.proxy.settings import (
-    ProxyError,
-    Settings,
-    Target,
-)
+from llm_normalize.desktop.proxy.settings import ProxyError, Settings, Target
 from llm_normalize.desktop.proxy.switch import choose, named, restore, switch
 
 PLAIN = Target("127.0.0.1", 8080, pac=False)

@@ -11,11 +11,7 @@ from typing import Any
 import pytest
 
 from llm_normalize.doctor import http_request
-from llm_normalize.doctor.http_request import (
-    ConnectError,
-    DisconnectedError,
-    posted,
-)
+from llm_normalize.doctor.http_request import ConnectError, DisconnectedError, posted
 from support import LOOPBACK, server_context
 
 type Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]

@@ -5,14 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support import (
-    Http1Client,
-    Http2Client,
-    Mitmdump,
-    Provider,
-    starting,
-    tunnelled,
-)
+from support import Http1Client, Http2Client, Mitmdump, Provider, starting, tunnelled
 
 
 @pytest.fixture(scope="module", params=["http/1.1", "h2"])

@@ -13,14 +13,7 @@ import pytest
 from faults.rig import DUE, SENT, whole
 from llm_normalize.repair.fix import DONE, completion, wire
 from llm_normalize.wire.json_text import dumps
-from support import (
-    LOOPBACK,
-    Http1Client,
-    Mitmdump,
-    Provider,
-    connect,
-    tunnelled,
-)
+from support import LOOPBACK, Http1Client, Mitmdump, Provider, connect, tunnelled
 
 type Json = Any
 type Start = Callable[..., Mitmdump]

@@ -11,13 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from nim_stream import ASKED, DONE, FINISH, OPENING, STREAM, chunk, word
-from support import (
-    LOOPBACK,
-    Http1Client,
-    Provider,
-    connect,
-    to,
-)
+from support import LOOPBACK, Http1Client, Provider, connect, to
 from web import Mitmweb, keep, opened, page_of
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\x1b[2J\u202eevil"

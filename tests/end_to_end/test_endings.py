@@ -7,15 +7,7 @@ from typing import Any
 import pytest
 
 from llm_normalize.repair.fix import DONE, Wire, calling, chunk, head, wire
-from support import (
-    Break,
-    Http1Client,
-    Http2Client,
-    Mitmdump,
-    Part,
-    Provider,
-    Script,
-)
+from support import Break, Http1Client, Http2Client, Mitmdump, Part, Provider, Script
 
 type Json = Any
 

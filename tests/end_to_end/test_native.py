@@ -4,13 +4,7 @@ import json
 import threading
 from typing import Any
 
-from end_to_end.test_translation import (
-    ASKED,
-    BOTH,
-    MESSAGES,
-    RESPONSES,
-    events_in,
-)
+from end_to_end.test_translation import ASKED, BOTH, MESSAGES, RESPONSES, events_in
 from judge import messages_form
 from llm_normalize.native_fixes.message_events import (
     STOP,

@@ -22,14 +22,7 @@ from llm_normalize.repair.fix import DONE
 from llm_normalize.routing.hosts import Hosts
 from llm_normalize.routing.routes import Routed, Target
 from proxies import GOOD, HOST, Proxy, broken, chat_flow, fail, messages
-from support import (
-    LOOPBACK,
-    Http1Client,
-    Http1Reply,
-    Mitmdump,
-    Provider,
-    connect,
-)
+from support import LOOPBACK, Http1Client, Http1Reply, Mitmdump, Provider, connect
 
 ASKED = {"model": "acme-1", "stream": True, "messages": []}
 PATH = "/v1/chat/completions"

@@ -7,13 +7,7 @@ import pytest
 
 from faults.held import SCRIPT, Held
 from faults.rig import Rig
-from support import (
-    Mitmdump,
-    Provider,
-    forward_proxy,
-    starting,
-    to,
-)
+from support import Mitmdump, Provider, forward_proxy, starting, to
 
 
 @pytest.fixture(scope="session")

@@ -11,15 +11,7 @@ import pytest
 
 from faults.rig import ASKED, DUE, HTTP1, HTTP2, SENT, Rig, whole
 from faults.scenario import zipped
-from support import (
-    LOOPBACK,
-    Mitmdump,
-    Part,
-    Provider,
-    Reply,
-    starting,
-    tunnelled,
-)
+from support import LOOPBACK, Mitmdump, Part, Provider, Reply, starting, tunnelled
 
 ROUTED = "api.brook.test"
 NOWHERE = "gone.invalid"  # RFC 6761

@@ -13,15 +13,7 @@ from llm_normalize.conformance.openai_types import (
 )
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.body import repair_body
-from llm_normalize.repair.fix import (
-    DONE,
-    USAGE,
-    calling,
-    chunk,
-    completion,
-    head,
-    wire,
-)
+from llm_normalize.repair.fix import DONE, USAGE, calling, chunk, completion, head, wire
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.json_text import Number, dumps, loads
 from streams import STREAM, repaired

@@ -10,9 +10,7 @@ import pytest
 
 from each_case import each_case
 from llm_normalize.fixes import EVERY_FIX, FIXES
-from llm_normalize.fixes.envelope import (
-    SystemFingerprintNotText,
-)
+from llm_normalize.fixes.envelope import SystemFingerprintNotText
 from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.fix import Example, Fix, wire
 from llm_normalize.wire.json_text import dumps

@@ -35,15 +35,7 @@ from blocking_clients import (
     connect,
 )
 from forked import Forked
-from scripted import (
-    Break,
-    Framing,
-    Part,
-    Provider,
-    Script,
-    body_script,
-    status_page,
-)
+from scripted import Break, Framing, Part, Provider, Script, body_script, status_page
 from workshop import ADDON, LOOPBACK, mitmdump
 from workshop.certificates import client_context, make_ca, server_context
 from workshop.child import ChildError

@@ -38,15 +38,7 @@ from proxies import (
     headers_of,
     response_of,
 )
-from support import (
-    LOOPBACK,
-    Act,
-    Provider,
-    Request,
-    Script,
-    make_ca,
-    server_context,
-)
+from support import LOOPBACK, Act, Provider, Request, Script, make_ca, server_context
 
 type Play = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 

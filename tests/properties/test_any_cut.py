@@ -12,14 +12,7 @@ from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.state.asked import Asked
 from llm_normalize.conformance import lost, meaning_of_stream
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.fix import (
-    DONE,
-    USAGE,
-    Fix,
-    chunk,
-    head,
-    wire,
-)
+from llm_normalize.repair.fix import DONE, USAGE, Fix, chunk, head, wire
 from llm_normalize.repair.outcome import EventRecord
 from streams import feed
 

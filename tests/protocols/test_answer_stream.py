@@ -6,11 +6,7 @@ from typing import override
 import pytest
 
 from llm_normalize.protocols.answer_stream import AnswerStream, error_in
-from llm_normalize.protocols.protocol import (
-    AnswerTranslator,
-    JsonObject,
-    ServerEvent,
-)
+from llm_normalize.protocols.protocol import AnswerTranslator, JsonObject, ServerEvent
 from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.wire.limits import MAX_EVENT
 from llm_normalize.wire.sse import BOM

@@ -13,11 +13,7 @@ import pytest
 
 from llm_normalize.records import log_file, pairs_log
 from llm_normalize.records.pairs_log import PairsLog
-from llm_normalize.records.record_line import (
-    Entry,
-    TextPair,
-    TextPairs,
-)
+from llm_normalize.records.record_line import Entry, TextPair, TextPairs
 
 posix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 

@@ -4,12 +4,7 @@ from typing import Any
 import pytest
 
 from llm_normalize.records import record_line as logged_line
-from llm_normalize.records.record_line import (
-    Entry,
-    TextPair,
-    TextPairs,
-    line,
-)
+from llm_normalize.records.record_line import Entry, TextPair, TextPairs, line
 
 PAIR: dict[str, Any] = {
     "type": "pair",

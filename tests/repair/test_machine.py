@@ -9,16 +9,7 @@ from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.state.asked import Asked
 from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.repair.engine.pipeline import Pipeline
-from llm_normalize.repair.fix import (
-    DONE,
-    USAGE,
-    Wire,
-    calling,
-    chunk,
-    head,
-    rest,
-    wire,
-)
+from llm_normalize.repair.fix import DONE, USAGE, Wire, calling, chunk, head, rest, wire
 from llm_normalize.repair.machine import machine
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.json_text import dumps

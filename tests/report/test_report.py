@@ -22,12 +22,7 @@ from llm_normalize.exchange.record.answer_record import AnswerRecord
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.pairs_log import PairsLog
 from llm_normalize.repair.fix import wire
-from llm_normalize.report import (
-    charts,
-    command,
-    examples,
-    timeline,
-)
+from llm_normalize.report import charts, command, examples, timeline
 from llm_normalize.report import collected as collecting
 from llm_normalize.report import figures as text
 from llm_normalize.report import log_reader as reader

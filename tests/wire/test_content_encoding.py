@@ -21,9 +21,7 @@ from llm_normalize.wire.content_encoding import (
     beginning,
     decoder_for,
 )
-from llm_normalize.wire.content_encoding import (
-    decode as decode_whole,
-)
+from llm_normalize.wire.content_encoding import decode as decode_whole
 from llm_normalize.wire.limits import MAX_BODY
 from streams import cuts
 

@@ -11,12 +11,7 @@ from workshop import LOOPBACK
 from workshop.certificates import client_context, make_ca, server_context
 from workshop.soak.records import Records
 from workshop.traffic.client import connect, rest
-from workshop.traffic.http1 import (
-    LAST_CHUNK,
-    FramingError,
-    ResponseReader,
-    chunked,
-)
+from workshop.traffic.http1 import LAST_CHUNK, FramingError, ResponseReader, chunked
 from workshop.traffic.memory import A_STREAM, JUDGED, MIB, NOISE, WARM_UP, Sample, judge
 from workshop.traffic.server import Exchange, ServerThread
 

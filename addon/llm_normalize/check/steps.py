@@ -25,12 +25,8 @@ from . import (
     variables,
 )
 from . import ca as check_ca
-from . import (
-    port as check_port,
-)
-from . import (
-    stream as check_stream,
-)
+from . import port as check_port
+from . import stream as check_stream
 from .ca import Authority
 from .finding import Finding, Mark, Way
 from .programs import Led

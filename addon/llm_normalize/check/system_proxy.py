@@ -10,14 +10,7 @@ from ..desktop.proxy.switch import choose
 from ..desktop.proxy.variables import Address, parse
 from ..text.network_address import is_loopback
 from ..text.printable import brief
-from .finding import (
-    Finding,
-    Mark,
-    Way,
-    masked,
-    run,
-    variable,
-)
+from .finding import Finding, Mark, Way, masked, run, variable
 
 STEP = "system proxy"
 

@@ -7,15 +7,7 @@ from ..desktop.machine import Machine
 from ..desktop.proxy.variables import of_https, parse, spelled, value
 from ..text.command_line import command_line
 from ..text.network_address import HOSTS, is_loopback
-from .finding import (
-    Finding,
-    Mark,
-    Way,
-    masked,
-    run,
-    unset,
-    variable,
-)
+from .finding import Finding, Mark, Way, masked, run, unset, variable
 
 STEP = "variables"
 NAMES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")

@@ -7,10 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cryptography import x509
-from cryptography.hazmat.primitives.serialization import (
-    BestAvailableEncryption,
-    pkcs12,
-)
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12
 
 from ..desktop import node
 from ..desktop.machine import Machine

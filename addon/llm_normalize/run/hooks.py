@@ -23,12 +23,7 @@ from llm_normalize.options import DEFAULT_PAIRS
 from llm_normalize.records import private_file
 from llm_normalize.routing.keys import Keys
 from llm_normalize.run import start, startup_summary
-from llm_normalize.run.handover import (
-    ENDS_WITH_INPUT,
-    READY,
-    SAYS,
-    UPSTREAM_AUTH,
-)
+from llm_normalize.run.handover import ENDS_WITH_INPUT, READY, SAYS, UPSTREAM_AUTH
 from llm_normalize.run.mitmproxy_options import Listens, Plan
 from llm_normalize.run.upstream_proxy import from_environment
 from llm_normalize.text.console import say

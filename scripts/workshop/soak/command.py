@@ -24,12 +24,7 @@ from workshop.soak.plan import IN_A_SESSION, KEY, Plan, session
 from workshop.soak.records import Records
 from workshop.traffic.memory import MIB, Sample, weigh
 from workshop.traffic.memory import judge as judge_memory
-from workshop.traffic.process import (
-    PATIENCE,
-    Mitmdump,
-    ProviderProcess,
-    allow_files,
-)
+from workshop.traffic.process import PATIENCE, Mitmdump, ProviderProcess, allow_files
 
 FILES = 4000
 CLIENTS = 24

@@ -4,12 +4,7 @@ import pytest
 
 from each_case import each_case
 from llm_normalize import conformance
-from llm_normalize.chat.chunks.finish_words import (
-    FAILED,
-    OWN,
-    finish_word,
-    meaning,
-)
+from llm_normalize.chat.chunks.finish_words import FAILED, OWN, finish_word, meaning
 from llm_normalize.wire.json_text import Json
 
 

@@ -12,11 +12,7 @@ from llm_normalize.chat.chunks.text_growth import Growth, ProvedGrowth
 from llm_normalize.chat.state.asked import Asked
 from llm_normalize.chat.state.stream_state import Seen
 from llm_normalize.fixes.cumulative import ContentCumulative
-from llm_normalize.repair.fix import (
-    DONE,
-    chunk,
-    wire,
-)
+from llm_normalize.repair.fix import DONE, chunk, wire
 from streams import feed
 
 GROWING = (

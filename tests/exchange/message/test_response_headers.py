@@ -1,8 +1,6 @@
 import pytest
 
-from llm_normalize.exchange.message.response_headers import (
-    prepare_headers,
-)
+from llm_normalize.exchange.message.response_headers import prepare_headers
 from proxies import SSE, chat_flow, headers_of, response_of
 
 

@@ -15,15 +15,7 @@ from llm_normalize.exchange.state.settings import Settings
 from llm_normalize.fixes import FIXES
 from llm_normalize.mitm.second_request import Reply, UpstreamError
 from llm_normalize.wire.json_text import dumps
-from proxies import (
-    BAD_BODY,
-    HOST,
-    Proxy,
-    broken,
-    chat_flow,
-    headers_of,
-    response_of,
-)
+from proxies import BAD_BODY, HOST, Proxy, broken, chat_flow, headers_of, response_of
 
 NAME = "0f6b-req"
 STATUS = "/v2/nvcf/pexec/status/"

@@ -9,11 +9,7 @@ from hypothesis import strategies as st
 from judge.messages_form import Reader, check_body, check_error, read
 from judge.quirks import answers
 from llm_normalize.protocols.messages import MESSAGES
-from llm_normalize.protocols.protocol import (
-    AnswerTranslator,
-    Circumstances,
-    JsonObject,
-)
+from llm_normalize.protocols.protocol import AnswerTranslator, Circumstances, JsonObject
 from llm_normalize.wire.json_text import loads
 
 REQUEST: JsonObject = {

@@ -6,12 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.responses import (
-    Event,
-    check_events,
-    meaning_of,
-    meaning_of_deltas,
-)
+from judge.responses import Event, check_events, meaning_of, meaning_of_deltas
 from llm_normalize.protocols.protocol import (
     AnswerTranslator,
     Circumstances,

@@ -8,14 +8,7 @@ import ast
 from typing import override
 
 from ..machine import Machine
-from .settings import (
-    InForce,
-    ProxyError,
-    Settings,
-    Target,
-    Values,
-    bypassing,
-)
+from .settings import InForce, ProxyError, Settings, Target, Values, bypassing
 
 SCHEMA = "org.gnome.system.proxy"
 PATH = "/system/proxy/"

@@ -13,14 +13,7 @@ from pathlib import Path
 from typing import override
 
 from ..machine import Machine
-from .settings import (
-    InForce,
-    ProxyError,
-    Settings,
-    Target,
-    Values,
-    bypassing,
-)
+from .settings import InForce, ProxyError, Settings, Target, Values, bypassing
 
 FILE = "kioslaverc"
 GROUP = "Proxy Settings"

@@ -109,5 +109,6 @@ class CharacterHalved(Adaptation):
 
     def edit(self, body: Body) -> list[Edit]:
         """Put it there."""
-        made = value_in(HALF.sub(b"\\1\xef\xbf\xbd", dumps(body)), body)
+        text, halves = HALF.subn(b"\\1\xef\xbf\xbd", dumps(body))
+        made = value_in(text, body) if halves else body
         return [edit for key in made for edit in replaced(body, key, made[key])]

@@ -318,11 +318,8 @@ class ThoughtsForeign(Adaptation):
         """Drop them."""
         found = [_without_thoughts(each) for each in as_list(body.get("messages"))]
         made = [each for each in found if as_object(each).get("content") != []]
-        items = [
-            _without_id(each)
-            for each in as_list(body.get("input"))
-            if not _is_thought(each)
-        ]
+        given = as_list(body.get("input"))
+        items = [_without_id(each) for each in given if not _is_thought(each)]
         return [
             *(replaced(body, "messages", made) if made else []),
             *(replaced(body, "input", items) if items else []),
