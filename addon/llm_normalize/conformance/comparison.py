@@ -242,16 +242,11 @@ def _lost_usage(before: Meaning, after: Meaning) -> Iterator[str]:
         if any(old.values()) and not (before.counted_throughout and after.streamed):
             yield "usage: it was lost"
         return
-    thought = old.get("completion_tokens_details.reasoning_tokens", 0)
-    spare = old.get("total_tokens", 0) - old.get("prompt_tokens", 0)
     for name, value in old.items():
         within_count = "_tokens." in name  # OpenAI's form has a number there
         # Where OpenAI's form has a whole number, a fraction is written without its rest.
         whole = int(value) if name in _COUNTS and abs(value) < _HUGE else value
-        # xAI counts thoughts in the total alone.
-        is_less = name == "completion_tokens" and spare == value + thought
-        due = (spare if is_less else value, value, whole)
-        if new.get(name) not in due and not within_count:
+        if new.get(name) not in (value, whole) and not within_count:
             yield f"usage: {name} {value} became {new.get(name)}"
 
 

@@ -151,24 +151,19 @@ _TOTAL = {"total_tokens": 5}
 _COMPLETED = {**_TOTAL, "prompt_tokens": 0, "completion_tokens": 0}
 _KIMI = {**USAGE, "cached_tokens": 3}
 _KIMIS = {**_KIMI, "prompt_tokens_details": {"cached_tokens": 3}}
-_XAI = {
-    **USAGE,
-    "total_tokens": 9,
-    "completion_tokens_details": {"reasoning_tokens": 4},
-}
 
 
-# Usage without one of its three counts, or with a count that is not what it is called.
+# Usage without one of its three counts, or with the cache's at the top.
 class UsagePartial(Fix):
     """Add the counts that follow from the others; missing ones are 0."""
 
     name = "usage-partial"
     changes = (
         "`usage` without a count, or with other names -> all three; `cached_tokens` at its "
-        "top -> in its details; thoughts that the total alone counts -> in the answer"
+        "top -> in its details"
     )
     why = "Typed clients refuse the chunk; others count too little, or cached tokens in full."
-    providers = ("MiniMax", "gateways to Claude", "Kimi", "DeepSeek", "Mistral", "xAI")
+    providers = ("MiniMax", "gateways to Claude", "Kimi", "DeepSeek", "Mistral")
     handles = Finding.ODD_USAGE
     sources = (
         "https://github.com/zed-industries/zed/issues/42893",
@@ -180,7 +175,6 @@ class UsagePartial(Fix):
         _streamed("no total", _SOME, USAGE),
         _streamed("other names", _OTHER, {**_OTHER, **USAGE}),
         _streamed("a cache", _KIMI, _KIMIS),
-        _in_body("thoughts", _XAI, {**_XAI, "completion_tokens": 6}),
         _in_body("total alone", _TOTAL, _COMPLETED),
         Example.untouched("whole", [TEXT, _end(USAGE), DONE]),
     )
@@ -192,7 +186,7 @@ class UsagePartial(Fix):
             return False
         missing = [key for key in COUNTS if usage.get(key) is None]
         if not missing:
-            return _count_anew(usage)
+            return _name_cached(usage)
         answer, prompt, total = (count_of(usage, *kinds) for kinds in KINDS)
         if total is not None:
             prompt = max(total - answer, 0) if prompt is None and answer else prompt
@@ -201,24 +195,22 @@ class UsagePartial(Fix):
         total = prompt + answer if total is None else total
         counts = dict(zip(COUNTS, (prompt, answer, total), strict=True))
         usage.update({key: counts[key] for key in missing})
-        return _count_anew(usage) or True
+        _name_cached(usage)
+        return True
 
     body = edit
 
 
-def _count_anew(usage: Chunk) -> bool:
-    """Count thoughts in the answer, and name what a cache held, as OpenAI does."""
-    known = dict(usage)
-    parts = (usage.get(key) for key in _DETAILS)
-    of_prompt, of_answer = (each if isinstance(each, dict) else {} for each in parts)
-    prompt, answer, total = (whole_number(usage[key]) or 0 for key in COUNTS)
-    thought = whole_number(of_answer.get("reasoning_tokens")) or 0
-    if thought > 0 and total == prompt + answer + thought:
-        usage["completion_tokens"] = answer + thought
+def _name_cached(usage: Chunk) -> bool:
+    """Name what a cache held as OpenAI does; tell whether it had another name alone."""
+    given = usage.get("prompt_tokens_details")
+    details = given if isinstance(given, dict) else {}
     held = max(whole_number(usage.get(key)) or 0 for key in CACHED)
-    if 0 < held <= prompt and not of_prompt.get("cached_tokens"):
-        usage["prompt_tokens_details"] = {**of_prompt, "cached_tokens": held}
-    return usage != known
+    is_said = bool(details.get("cached_tokens"))
+    if is_said or not 0 < held <= (whole_number(usage["prompt_tokens"]) or 0):
+        return False
+    usage["prompt_tokens_details"] = {**details, "cached_tokens": held}
+    return True
 
 
 _CACHED = {"cached_tokens": 3}

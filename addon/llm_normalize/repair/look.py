@@ -5,7 +5,7 @@ ordinary chunk, in which nothing is found but a text that goes on, passes nearly
 them. What is found may be in order: only the fix itself tells.
 """
 
-from ..chat.chunks.chunk import LONG, OTHER_USAGE, Chunk, adds_up, calls, has_figures
+from ..chat.chunks.chunk import CACHED, LONG, OTHER_USAGE, Chunk, calls, has_figures
 from ..chat.chunks.chunk_content import is_empty_chunk, is_hollow
 from ..chat.chunks.envelope import is_time, names_answer, names_model
 from ..chat.chunks.finish_words import OWN
@@ -252,7 +252,7 @@ def _beside(chunk: Chunk) -> int:
     usage = chunk.get("usage")
     if usage is not None:
         found |= Finding.USAGE
-        if not (has_figures(usage) and adds_up(usage)):
+        if not has_figures(usage) or any(map(usage.get, CACHED)):
             found |= Finding.ODD_USAGE
         if isinstance(usage, dict) and not usage.keys() <= USAGE:
             found |= Finding.UNKNOWN_FIELD

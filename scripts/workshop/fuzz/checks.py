@@ -294,7 +294,7 @@ def _has_own_keys(value: chunk.Chunk) -> bool:
     """Tell whether a chunk or body has all keys that OpenAI sends, and no other.
 
     And a name of its own: `chatcmpl` for an id, or `model`, is nobody's. And a time in
-    seconds, which no one counts up to the year 5138. And figures that make their total.
+    seconds, which no one counts up to the year 5138.
     """
     created = value.get("created")
     if (
@@ -320,7 +320,7 @@ def _has_own_keys(value: chunk.Chunk) -> bool:
         ):
             return False
     usage: chunk.Chunk = value.get("usage") or dict.fromkeys(FIGURES, 0)
-    if not (chunk.has_figures(usage) and chunk.adds_up(usage)):
+    if not chunk.has_figures(usage):
         return False
     return value.keys() - _MORE == _FRAME and usage.keys() - _DETAILS == FIGURES
 

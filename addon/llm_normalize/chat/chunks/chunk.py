@@ -36,12 +36,6 @@ def has_figures(usage: Json) -> bool:
     return True
 
 
-def adds_up(usage: Chunk) -> bool:
-    """Tell whether the figures of *usage* make its total, and none has another's name."""
-    prompt, answer, total = (usage[key] for key in COUNTS)
-    return bool(total == prompt + answer) and usage.keys().isdisjoint(CACHED)
-
-
 def has_counted(chunk: Chunk) -> bool:
     """Tell whether *chunk* has usage that has counted anything."""
     usage = chunk.get("usage")
