@@ -213,7 +213,7 @@ def test_a_body_has_the_arguments_once(text: str, legacy: bool) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "x", WHOLE, '{"a":1}{"b":2}', '{"a":1', '"x"', "[1][1]", '{"a":1}x"', '{"a"{"b":1}', "{" * 100, '{"a":1} "2"'],
+    ["", "x", WHOLE, '{"a":1}{"b":2}', '{"a":1', '"x"', "[1][1]", '{"a":1}x', '{"a"{"b":1}', "{" * 100, '{"a":1} 2'],
 )  # fmt: skip
 def test_what_is_said_once_or_makes_no_sense_stays(text: str) -> None:
     assert without_repeats(text) == text

@@ -12,6 +12,7 @@ from .meaning import Call, Choice, Meaning, is_words
 from .openai_types import CompletionTokensDetails, PromptTokensDetails
 from .type_checks import FINISH_REASONS
 
+_PLACES = 8  # that are tried for a call
 _CUT = re.compile(r"-|\.|[eE][+-]?|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?")
 _USAGE_ALIASES = {
     "input_tokens": "prompt_tokens",
@@ -63,9 +64,11 @@ def _as_tool_call(was: Choice, legacy: Call, now: Choice) -> Choice:
         calls = [each for call in calls for each in apart(call)]
     if len(now.calls) != len(calls) + 1:
         return was
+    said = legacy.name, legacy.arguments
+    places = [at for at, x in enumerate(now.calls) if (x.name, x.arguments) == said]
     made = [
         replace(was, calls=[*calls[:at], legacy, *calls[at:]], function_call=None)
-        for at in range(len(calls) + 1)
+        for at in (*places[:_PLACES], 0, len(calls))
     ]
     return min(made, key=lambda each: len([*_lost_in_choice(each, now)]))
 

@@ -120,12 +120,11 @@ class ToolCallArgumentsRepeated(Fix):
     name = "tool-call-arguments-repeated"
     changes = (
         "arguments again, growing, encoded twice -> each part once; other arguments under "
-        "one call -> a call of their own; words behind them -> removed"
+        "one call -> a call of their own"
     )
     why = "Clients add the fragments up, and that is invalid JSON: the call fails."
     providers = (
-        "vLLM (GLM-5.1, Mistral)",
-        "Ollama",
+        "vLLM (GLM-5.1)",
         "DeepSeek and Qianfan gateways",
         "LiteLLM",
         "codex-lb",
@@ -137,7 +136,6 @@ class ToolCallArgumentsRepeated(Fix):
         "https://github.com/BerriAI/litellm/issues/20480",
         "https://github.com/dyedd/lens/issues/49",
         "https://github.com/NousResearch/hermes-agent/issues/62937",
-        "https://github.com/librefang/librefang/issues/2975",
     )
     examples = (
         Example(

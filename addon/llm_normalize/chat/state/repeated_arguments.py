@@ -139,21 +139,7 @@ def without_repeats(text: str) -> str:
             if is_object(last) and _is_begun(_bare(text[:place]), _bare(last)):
                 return last
         at = text.find("{", at + 1)
-    return without_words(text)
-
-
-def without_words(text: str) -> str:
-    """Return the object that *text* begins with, if words alone follow it; else *text*.
-
-    A quote among them may be one of the object's own that was not escaped.
-    """
-    try:
-        value, end = _DECODER.raw_decode(text, len(text) - len(text.lstrip()))
-    except (ValueError, RecursionError):
-        return text
-    words = text[end:]
-    is_over = isinstance(value, dict) and value and words.strip() and '"' not in words
-    return text[:end] if is_over else text
+    return text
 
 
 def several_objects(text: str) -> list[str]:
@@ -213,13 +199,11 @@ class Waiting:
         encoded: Whether the arguments are encoded as a JSON string; *text* is then the
             start of an escape sequence.
         ended: Whether that string has ended.
-        words: Whether *text* may be words behind the object.
     """
 
     text: str = ""
     encoded: bool = False
     ended: bool = False
-    words: bool = False
 
 
 NOTHING = Waiting()

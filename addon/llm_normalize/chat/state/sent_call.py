@@ -9,14 +9,7 @@ from itertools import islice
 from ...wire.json_text import Json, dumps
 from ..chunks.chunk import LONG, Chunk, function, index_of, name_of
 from .declared_tools import NONE, Tools
-from .repeated_arguments import (
-    begins_object,
-    is_blank,
-    is_cut,
-    is_repeat,
-    may_go_on,
-    without_words,
-)
+from .repeated_arguments import begins_object, is_blank, is_cut, is_repeat, may_go_on
 
 _PARTS = 256  # of arguments before they are joined: a part takes 50 bytes more
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
@@ -190,17 +183,6 @@ class SentCall:
                 begin = end
         return [*parts, arguments[begin:]]
 
-    def without_words(self, arguments: str) -> str:
-        """Return *arguments*, which come next, without words behind the object."""
-        if self.custom or not (self.is_complete or "}" in arguments):
-            return arguments  # nearly always
-        whole = self.copied()
-        whole.add(arguments)
-        text, sent = whole.arguments, self.arguments
-        if text is None or sent is None or not whole.is_complete:
-            return arguments
-        return without_words(text)[len(sent) :]
-
     def begins_another(self, arguments: str) -> bool:
         """Tell whether *arguments*, no repeat of what was sent, begin another object.
 
@@ -219,10 +201,7 @@ class SentCall:
         """Tell whether *arguments* are more of an object, and no other may begin in them."""
         if not (self.name and self.length) or self.is_complete:
             return False
-        closes = "}" in arguments and (
-            "{" in arguments or arguments.rstrip()[-1] != "}"
-        )
-        return not (begins_object(arguments) or closes)
+        return not (begins_object(arguments) or ("{" in arguments and "}" in arguments))
 
     def takes(self, arguments: str) -> bool:
         """Record *arguments* if they are more of an object; tell whether they are."""

@@ -16,7 +16,6 @@ from ..state.sent_call import SentCall, SentCalls
 from .open_calls import OpenCall, OpenCalls
 
 _BARE = {"index", "function", "arguments"}
-_LONG, _LONGEST = 4096, 64 * 1024  # characters of words, bytes of what precedes them
 
 
 def calls_apart(call: Chunk) -> list[Chunk]:
@@ -93,22 +92,18 @@ class SentArguments:
         waiting = call.held.part
         if not opened.length or waiting.encoded:
             due, now = first_fragment(waiting, arguments)
-        elif not begins_object(arguments) and (waiting.words or not waiting.text):
-            whole = waiting.text + arguments
-            is_long = len(whole) > _LONG or opened.length > _LONGEST
-            stays = waiting.ended or is_long
-            due = whole if stays else opened.without_words(whole)
-            words, over = whole[len(due) :], waiting.words and stays
-            now = Waiting(words, words=bool(words) or over, ended=over)
+        elif not waiting.text and not begins_object(arguments):
+            return arguments
         elif opened.arguments is None:
             due, now = waiting.text + arguments, NOTHING
         elif not begins_object(opened.arguments):
             return arguments
         else:
-            waits = "" if waiting.words else waiting.text
-            due, text = next_fragment(opened, waits, arguments, grows=self._grows)
+            due, text = next_fragment(
+                opened, waiting.text, arguments, grows=self._grows
+            )
             now = Waiting(text)
-            whole = waits + arguments
+            whole = waiting.text + arguments
             self._grows = self._grows or (due != whole and not text)
         if now != waiting:
             self._calls.hold(call, n, part=now)
@@ -124,7 +119,7 @@ class SentArguments:
         found = []
         for call in self._calls.all:
             part, is_due = call.held.part, choices is None or call.choice in choices
-            if is_due and part.text and not (part.encoded or part.words):
+            if is_due and part.text and not part.encoded:
                 opened = call.opened(calls_of(call.choice))
                 before = opened.arguments if opened else None
                 if due := flush_held(before, part.text) if before else part.text:

@@ -10,7 +10,7 @@ fix is on, and else the fragment goes on as it is.
 | unnamed | without a name, or with the begin of one | held | `tool-call-name-late` |
 | unnamed | that says nothing | dropped | the same |
 | unnamed | with the (rest of the) name | merged with what is held | the same |
-| unnamed | more than 64 KiB, or the choice ends | what is held is sent; with the id of a sent call, or alone beside one without arguments, as its part | the same |
+| unnamed | more than 64 KiB, or the choice ends | what is held is sent; with the id of a sent call as its part; where the stream breaks off, alone beside one without arguments, too | the same |
 | any | with a wrapped name | sent with the declared one | `tool-call-name-wrapped` |
 | new | under a taken index, or after a gap | moved to the next | `tool-call-index-wrong` |
 | open | under another index than its call | moved to its call | the same |
