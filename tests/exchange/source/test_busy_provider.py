@@ -83,6 +83,7 @@ def test_it_waits_as_long_as_the_provider_says() -> None:
 def test_what_google_says_in_the_body_alone_is_in_the_header(proxy: Proxy) -> None:
     google = dumps({"error": {"code": 429, "details": [{"retryDelay": "34.4s"}]}})
     assert play(proxy, busy(google)).headers["retry-after"] == "35"
+    assert 35 > _wait(response_of(busy(google)), 2) >= 34.4
     packed = busy(gzip.compress(google), content_encoding="gzip")
     assert play(proxy, packed).headers["retry-after"] == "35"
     assert play(proxy, busy(google, retry_after="21")).headers["retry-after"] == "21"
