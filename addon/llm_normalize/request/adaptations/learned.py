@@ -32,7 +32,6 @@ class ParameterLearned(Adaptation):
         "https://github.com/zed-industries/zed/issues/52000",
         "https://platform.openai.com/docs/guides/error-codes",
         "https://github.com/MiniMax-AI/minimax-code/issues/194",
-        "https://github.com/router-for-me/CLIProxyAPI/issues/4795",
     )
     examples = (
         RequestExample(

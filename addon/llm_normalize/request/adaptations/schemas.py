@@ -8,6 +8,7 @@ from ..adaptation import (
     Body,
     Edit,
     RequestExample,
+    refused,
     replaced,
 )
 from ..tool_schemas import CLOSED, MIXED, NO_SCHEMA, TOP, TYPE, without, without_choice
@@ -70,6 +71,12 @@ class ToolSchemaRefused(Adaptation):
             _asked({"type": "object", "propertyNames": {"minLength": 1}}),
             _asked({"type": "object"}),
             _UNKNOWN_NAME,
+        ),
+        RequestExample(
+            "a pattern",
+            _asked({"type": "string", "pattern": "^a$", "description": "A name"}),
+            _asked({"type": "string", "description": "A name. Pattern: ^a$"}),
+            refused("Unknown name \"pattern\" at 'tools[0]'"),
         ),
         RequestExample.untouched(
             "another keyword", _asked({"title": "A"}), _UNKNOWN_NAME

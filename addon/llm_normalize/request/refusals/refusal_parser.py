@@ -95,9 +95,6 @@ _PLACED = re.compile(
     rf"property '(?P<name>{_NAME})' is unsupported",
     re.IGNORECASE,
 )
-_TOO_MANY_MARKS = re.compile(
-    r"\bmaximum of \d blocks with .?cache_control\b", re.IGNORECASE
-)
 # Python's way to print what pydantic says, and Azure's, in a text that it does not escape.
 _PRINTED = re.compile(
     r"'type': '(?:extra_forbidden|value_error\.extra)', ?'loc': [(\[]([^)\]]{0,400})[)\]]"
@@ -300,9 +297,6 @@ class _Reader:
                 yield where + name
             else:
                 yield where if where[-1:] == name[-1:] else name
-        # Those of messages stand behind what the others mark: they are enough for a cache.
-        if not all(map(self._repeats, _TOO_MANY_MARKS.finditer(text))):
-            yield from (("system", "cache_control"), ("tools", "cache_control"))
         if not printed:  # else the rest may be an echo
             yield from self._in_words(text, placed)
 
