@@ -130,7 +130,7 @@ class Adaptation:
     sent_as: ClassVar[tuple[str, ...]] = (CHAT, TRANSLATED)
     """How the requests are sent that it is for."""
     is_remembered: ClassVar[bool] = True
-    """Whether later requests get it at once; else each conversation has to be refused."""
+    """Whether later requests get it at once; else each one has to be refused."""
     sources: ClassVar[tuple[str, ...]]
     """Where it was seen: issues, specifications, vendors' pages."""
     examples: "ClassVar[tuple[RequestExample, ...]]"

@@ -216,7 +216,7 @@ def _with_call(result: Message) -> list[Json]:
 
 
 def with_outputs(items: Sequence[Json]) -> list[Json]:
-    """The same of the items of Responses, where an output may be anywhere behind its call."""
+    """The same of the items of Responses, where an output may be anywhere."""
     given = [as_object(each) for each in items]
     named = [(as_string(e.get("type")), str(e.get("call_id"))) for e in given]
     known = set(named)
@@ -239,25 +239,38 @@ def with_tool_results(messages: Sequence[Json]) -> list[Json]:
     """
     if not any(kind.startswith("tool_") for e in messages for kind in kinds_of(e)):
         return list(messages)
-    made: list[Json] = []
-    due: list[Json] = []
-    for each in [*with_neighbours_joined(messages), {}]:
-        parts = objects_in(_parts(as_object(each).get("content") or []))
+    turns = [*with_neighbours_joined(messages), {}]
+    said = [objects_in(_parts(as_object(x).get("content") or [])) for x in turns]
+    results: dict[str, list[Message]] = {}  # what is still to come, the next one last
+    for part in reversed([part for parts in said for part in _results(parts)]):
+        results.setdefault(str(part.get("tool_use_id")), []).append(part)
+    made, due, placed = list[Json](), list[Json](), set[int]()
+    for each, parts in zip(turns, said, strict=True):
         is_user = role_of(each) == "user"
-        kept = [p for p in parts if is_user and p.get("type") == "tool_result"]
-        results = {str(p.get("tool_use_id")): p for p in kept}
-        lost = {"type": "tool_result", "content": _LOST}
-        answers = [results.get(str(n)) or {**lost, "tool_use_id": n} for n in due]
+        answers = [_result_in(results, name) for name in due]
+        placed.update(map(id, answers))
         if answers and not is_user:
             made.append({"role": "user", "content": answers})
-        placed = set(map(id, answers))
+        for part in _results(parts):
+            if id(part) not in placed:  # it answers no call before it
+                results[str(part.get("tool_use_id"))].pop()
         rest = [word for p in parts if id(p) not in placed for word in _held(p)]
-        is_same = not (is_user and (answers or rest != parts))
-        made += (
-            [each] if is_same else [{**as_object(each), "content": [*answers, *rest]}]
-        )
+        if not is_user or not (answers or rest != parts):
+            made.append(each)
+        elif answers or rest:
+            made.append({**as_object(each), "content": [*answers, *rest]})
         due = [part.get("id") for part in parts if part.get("type") == "tool_use"]
     return made[:-1]
+
+
+def _results(parts: list[Message]) -> list[Message]:
+    return [each for each in parts if each.get("type") == "tool_result"]
+
+
+def _result_in(results: dict[str, list[Message]], name: Json) -> Message:
+    lost: Message = {"type": "tool_result", "tool_use_id": name, "content": _LOST}
+    waiting = results.get(str(name))
+    return waiting.pop() if waiting else lost
 
 
 def _held(part: Message) -> list[Json]:

@@ -109,6 +109,8 @@ class CharacterHalved(Adaptation):
 
     def edit(self, body: Body) -> list[Edit]:
         """Put it there."""
-        text, halves = HALF.subn(b"\\1\xef\xbf\xbd", dumps(body))
-        made = value_in(text, body) if halves else body
+        text = dumps(body)
+        if b"\\ud" not in text:
+            return []
+        made = value_in(HALF.sub(b"\\1\xef\xbf\xbd", text), body)
         return [edit for key in made for edit in replaced(body, key, made[key])]

@@ -47,7 +47,7 @@ class MessageEmpty(Adaptation):
     """
 
     name = "message-empty"
-    changes = 'an answer with `content: ""` -> removed, or null beside calls; of a tool -> `"."`'
+    changes = 'an answer with `content: ""` -> removed, or null beside calls; of a tool -> `"."`; blank parts -> removed'
     why = "Kimi, Mistral, Claude and Bedrock answer 400."
     sent_as = (CHAT, TRANSLATED, MESSAGES)
     sources = (
@@ -81,7 +81,8 @@ def _without_blanks(message: Json) -> Json:
     if not isinstance(parts, list):
         return message
     said = [each for each in parts if not _is_blank(as_object(each))]
-    return {**message, "content": said or [{"type": "text", "text": NOTHING}]}
+    nothing: Json = None if calls_of(message) else [{"type": "text", "text": NOTHING}]
+    return {**message, "content": said or nothing}
 
 
 def _is_blank(part: dict[str, Json]) -> bool:
@@ -274,6 +275,8 @@ def _with_one_of_both(message: Json) -> Json:
 
 
 _FOREIGN = refused("messages.1.content.0: Invalid `signature` in `thinking` block")
+IDS = "ids"
+"""That ids alone are foreign."""
 _OF_THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
 _NAMED = ("message", "function_call", "custom_tool_call")
 """Items of Responses that may have an id, and need none."""
@@ -316,10 +319,14 @@ class ThoughtsForeign(Adaptation):
 
     def edit(self, body: Body) -> list[Edit]:
         """Drop them."""
-        found = [_without_thoughts(each) for each in as_list(body.get("messages"))]
+        drops = self.value != IDS
+        found = [
+            _without_thoughts(each) if drops else each
+            for each in as_list(body.get("messages"))
+        ]
         made = [each for each in found if as_object(each).get("content") != []]
         given = as_list(body.get("input"))
-        items = [_without_id(each) for each in given if not _is_thought(each)]
+        items = [_without_id(x) for x in given if not (drops and _is_thought(x))]
         return [
             *(replaced(body, "messages", made) if made else []),
             *(replaced(body, "input", items) if items else []),

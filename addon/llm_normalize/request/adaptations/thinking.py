@@ -72,7 +72,11 @@ class EffortWithoutThinking(Adaptation):
             return _without_clearing(body) if kind in (None, "disabled") else []
         if kind != "disabled" and self.value != UNABLE_TO:
             return []
-        return drop(body, "reasoning_effort") + _without_effort(body)
+        return [
+            *drop(body, "reasoning_effort"),
+            *_without_effort(body, "output_config"),
+            *_without_effort(body, "reasoning"),
+        ]
 
 
 def _without_clearing(body: Body) -> list[Edit]:
@@ -86,15 +90,13 @@ def _without_clearing(body: Body) -> list[Edit]:
     return replaced(body, key, {**given, "edits": kept}) if kept else drop(body, key)
 
 
-def _without_effort(body: Body) -> list[Edit]:
-    """Drop that of Messages, which may have the format of the answer beside it."""
-    given = as_object(body.get("output_config"))
+def _without_effort(body: Body, key: str) -> list[Edit]:
+    """Drop that of Messages or Responses, which may have other wishes beside it."""
+    given = as_object(body.get(key))
     if "effort" not in given:
         return []
-    rest: Json = {key: each for key, each in given.items() if key != "effort"}
-    path = "output_config.effort"
-    made = replaced(body, "output_config", rest, path)
-    return made if rest else drop(body, "output_config")
+    rest: Json = {name: each for name, each in given.items() if name != "effort"}
+    return replaced(body, key, rest, f"{key}.effort") if rest else drop(body, key)
 
 
 _EFFORT, ENABLE = "reasoning_effort", "enable_thinking"
@@ -198,7 +200,8 @@ def _is_free(body: Body, key: str) -> bool:
 
 def _without_wish(body: Body) -> list[Edit]:
     asked = [key for key in WISHES if body.get(key) not in UNWANTED]
-    return [edit for key in asked for edit in drop(body, key)] + _without_effort(body)
+    dropped = [edit for key in asked for edit in drop(body, key)]
+    return dropped + _without_effort(body, "output_config")
 
 
 ADAPTIVE, ENABLED = "adaptive", "enabled"
@@ -268,7 +271,7 @@ class ThinkingFormRefused(Adaptation):
             or (self.value == ENABLED and kind == ADAPTIVE)
             or (self.value == ROOM and kind == ENABLED and not has_room)
         ):
-            budget = limit // 2
+            budget = _LEAST if 0 < given < _LEAST < limit else limit // 2
             bare: Json = {"type": ENABLED if is_mandatory else "disabled"}
             old: Json = {"type": ENABLED, "budget_tokens": budget}
             return replaced(body, "thinking", old if budget >= _LEAST else bare)

@@ -46,6 +46,8 @@ def _result(identity: str) -> dict[str, Json]:
 
 _UNANSWERED = refused("tool call result does not follow tool call (2013)")
 _LATE = [*HI, _said("a"), *HI]
+_BEFORE = ("previous_response_id", "conversation")
+"""What has items that OpenAI keeps."""
 
 
 # A call without its result behind it, or a result without a call.
@@ -84,11 +86,18 @@ class ToolResultMissing(Adaptation):
         made = with_messages(
             {"messages": with_messages(body, with_results)}, with_tool_results
         )
-        items = with_outputs(as_list(body.get("input")))
+        given = as_list(body.get("input"))
+        is_whole = body.keys().isdisjoint(_BEFORE) and not any(map(_refers, given))
+        items = with_outputs(given) if is_whole else []
         return [
             *replaced(body, "messages", made),
             *(replaced(body, "input", items) if items else []),
         ]
+
+
+def _refers(item: Json) -> bool:
+    kind, role = map(as_object(item).get, ("type", "role"))
+    return kind == "item_reference" or (kind is None and role is None)
 
 
 # Several calls in one answer of the history, where one at a time is taken.
