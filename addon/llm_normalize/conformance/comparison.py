@@ -35,6 +35,8 @@ def lost(before: Meaning, after: Meaning, *, broke: bool = False) -> list[str]:
         if len(was.calls) < len(now.calls):
             calls = [each for call in was.calls for each in apart(call)]
             was = replace(was, calls=calls)
+        if broke and not now.finish_reason:  # with which they wait
+            was = replace(was, logprobs=was.logprobs[: len(now.logprobs)])
         where = f"choice {index}"
         faults += [f"{where}: {fault}" for fault in _lost_in_choice(was, now)]
         fault = _finish_fault(was, now, before, after, broke=broke)

@@ -294,13 +294,14 @@ def _has_own_keys(value: chunk.Chunk) -> bool:
     """Tell whether a chunk or body has all keys that OpenAI sends, and no other.
 
     And a name of its own: `chatcmpl` for an id, or `model`, is nobody's. And a time in
-    seconds, which no one counts up to the year 5138.
+    seconds, which no one counts up to the year 5138. And a fingerprint of its length.
     """
     created = value.get("created")
     if (
         not isinstance(created, int)
         or created >= _LATEST
         or len(text_of(value, "id")) <= SAME
+        or len(text_of(value, "system_fingerprint")) > chunk.LONG
         or not re.search(r"\d", text_of(value, "model"))
     ):
         return False
