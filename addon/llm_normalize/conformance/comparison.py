@@ -66,8 +66,12 @@ def _as_tool_call(was: Choice, legacy: Call, now: Choice) -> Choice:
         calls = [each for call in calls for each in apart(call)]
     if len(now.calls) != len(calls) + 1:
         return was
-    said = legacy.name, legacy.arguments
-    places = [at for at, x in enumerate(now.calls) if (x.name, x.arguments) == said]
+    ids, said = {call.id for call in calls}, (legacy.name, legacy.arguments)
+    places = [
+        at
+        for at, call in enumerate(now.calls)
+        if call.id not in ids or (call.name, call.arguments) == said
+    ]
     made = [
         replace(was, calls=[*calls[:at], legacy, *calls[at:]], function_call=None)
         for at in (*places[:_PLACES], 0, len(calls))
