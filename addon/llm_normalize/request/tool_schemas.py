@@ -31,6 +31,8 @@ NO_SCHEMA, MIXED, CLOSED, ALONE = "none", "mixed", "closed", "alone"
 """Likewise: no schema at all, that some tools are strict, an answer with more keys, what is beside a choice."""
 _KINDS = {str: "string", bool: "boolean", int: "integer", list: "array", dict: "object"}
 _CONDITIONS = ("if", "then", "else", "not")
+_JOINED, _MORE = {"allOf", *_CONDITIONS}, {*_CHOICES, "$ref"}
+"""Where closed objects hold nothing: what is true of a value at once, and beside properties."""
 _KEYWORDS = {
     *_SPOKEN, "additionalProperties", "const", "dependentRequired", "patternProperties",
     "propertyNames", "unevaluatedItems", "unevaluatedProperties",
@@ -50,6 +52,9 @@ def without(schema: Json, refused: str) -> Json:
     Args:
         schema: The schema.
         refused: The keyword, or one of the values that are none.
+
+    Raises:
+        ValueError: An object in it would hold less than is described, if it were closed.
     """
     if schema is True and refused == BOOLEAN:
         return {}
@@ -197,7 +202,12 @@ def _choice_alone(schema: dict[str, Json]) -> dict[str, Json]:
 
 def _closed(schema: dict[str, Json]) -> dict[str, Json]:
     """Return the schema of an object without more properties than it describes."""
-    is_object = schema.get("type") == "object" or "properties" in schema
+    kinds = as_list(schema.get("type")) or [schema.get("type")]
+    is_object = "object" in kinds or "properties" in schema
+    has_more = schema.get("additionalProperties", False) is not False
+    is_open = has_more or not schema.get("properties") or bool(schema.keys() & _MORE)
+    if schema.keys() & _JOINED or (is_object and is_open):
+        raise ValueError(CLOSED)
     return {**schema, "additionalProperties": False} if is_object else schema
 
 

@@ -121,7 +121,10 @@ class ToolSchemaRefused(Adaptation):
     def _schema(self, schema: Json) -> Json:
         if self.value == TOP:
             return without_choice(schema)
-        return without(schema, self.value)
+        try:
+            return without(schema, self.value)
+        except ValueError:  # an object that has other properties than it describes
+            return schema
 
 
 def _of_object(schema: Json) -> Json:
