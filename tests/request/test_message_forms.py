@@ -103,6 +103,24 @@ def test_keyword_is_dropped_wherever_a_schema_may_be(place: str) -> None:
     }
 
 
+def choice_beside_words(times: int) -> Any:
+    return {"description": "d" * 8 * times, "anyOf": [{"maxLength": 1}] * times}
+
+
+def choice_beside_properties(times: int) -> Any:
+    names = [f"a{at}" for at in range(times)]
+    some = [{"properties": {name: {}}, "required": [name]} for name in names]
+    return {"properties": {"b": {}}, "anyOf": some}
+
+
+@pytest.mark.parametrize(
+    ("refused", "make"),
+    [("alone", choice_beside_words), ("alone", choice_beside_properties)],
+)
+def test_work_grows_with_the_schema_alone(refused: str, make: Any) -> None:
+    assert growth(make, lambda schema: dumps(without(schema, refused)), 400) < MOST
+
+
 @pytest.mark.parametrize(
     "words",
     [

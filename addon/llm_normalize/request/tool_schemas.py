@@ -19,7 +19,8 @@ _SPOKEN = {
     "default": "By default {}",
 }
 """Keywords that say something to a model: the description says it instead."""
-_HOLDS_SCHEMAS = ("properties", "$defs", "definitions", "patternProperties")
+_DEFINITIONS = ("$defs", "definitions")
+_HOLDS_SCHEMAS = ("properties", *_DEFINITIONS, "patternProperties")
 _CHOICES = ("anyOf", "oneOf")
 BOOLEAN, ANY_OF, REFERENCE = "boolean", "anyOf", "$ref"
 """Values that are no keywords: `true` as a schema, and what is beside a choice or reference."""
@@ -96,13 +97,15 @@ def _without(schema: dict[str, Json], keyword: str) -> dict[str, Json]:
 
 
 def _type_inside(schema: dict[str, Json]) -> dict[str, Json]:
-    """Return a schema with its type in each of its choices, and not beside them."""
+    """Return a schema with its type in each of its choices but references, not beside them."""
     key = next((each for each in _CHOICES if each in schema), None)
     if key is None or "type" not in schema:
         return schema
     kind = schema["type"]
     some = [
-        {"type": kind, **each} if isinstance(each, dict) else each
+        {"type": kind, **each}
+        if isinstance(each, dict) and "$ref" not in each
+        else each
         for each in as_list(schema[key])
     ]
     return {name: each for name, each in schema.items() if name != "type"} | {key: some}
@@ -192,12 +195,25 @@ def _requiring_what_is_there(schema: dict[str, Json]) -> dict[str, Json]:
 
 
 def _choice_alone(schema: dict[str, Json]) -> dict[str, Json]:
-    """Return a schema with nothing beside a choice, or no choice beside its shape."""
+    """Return a schema with nothing beside a choice, or no choice beside its shape.
+
+    What is told beside it, the first of its schemas tells that is no reference.
+    """
     made = _with_one_type(schema)
-    if "anyOf" not in made or made.keys() & {"properties", "items", "enum"}:
+    some = [as_object(each) for each in as_list(made.get("anyOf"))]
+    if "properties" in made and any(map(_properties, some)):
+        return as_object(without_choice(made))
+    if not some or made.keys() & {"properties", "items", "enum"}:
         return {key: made[key] for key in made if key != "anyOf"}
-    told = {k: made[k] for k in ("type", "description", "nullable") if k in made}
-    return {"anyOf": [{**told, **as_object(each)} for each in as_list(made["anyOf"])]}
+    for key in _SPOKEN:
+        made = _without(made, key)
+    some = [as_object(each) for each in as_list(_type_inside(made)["anyOf"])]
+    at = next((at for at, each in enumerate(some) if "$ref" not in each), 0)
+    some[at] |= {"nullable": True} if made.get("nullable") else {}
+    for words in (made[key] for key in ("title", "description") if made.get(key)):
+        some[at] = _described(some[at], str(words))
+    kept = {key: made[key] for key in _DEFINITIONS if key in made}
+    return {**kept, "anyOf": [*some]}
 
 
 def _closed(schema: dict[str, Json]) -> dict[str, Json]:
@@ -245,20 +261,24 @@ def without_choice(schema: Json) -> Json:
     if found:
         made["properties"] = found | _properties(made)
     before = as_list(made.get("required"))
-    needed = [name for name in found if name not in before and _is_needed(name, schema)]
+    wanted = _needed(schema).difference(
+        each for each in before if isinstance(each, str)
+    )
+    needed = [name for name in found if name in wanted]
     if needed:
         made["required"] = [*before, *needed]
     return made
 
 
-def _is_needed(name: str, schema: dict[str, Json]) -> bool:
-    """Tell whether one of all parts of *schema*, or each of a choice, requires *name*."""
+def _needed(schema: dict[str, Json]) -> set[str]:
+    """Return what one of all parts of *schema*, or each of a choice, requires."""
 
-    def having(key: str) -> list[bool]:
-        some = map(as_object, as_list(schema.get(key)))
-        return [name in as_list(each.get("required")) for each in some]
+    def having(key: str) -> list[set[str]]:
+        some = [as_object(each).get("required") for each in as_list(schema.get(key))]
+        return [{n for n in as_list(each) if isinstance(n, str)} for each in some]
 
-    return any(having("allOf")) or any(all(having(key) or [False]) for key in _CHOICES)
+    some = [set.intersection(*having(key) or [set()]) for key in _CHOICES]
+    return set[str]().union(*having("allOf"), *some)
 
 
 def _properties(schema: dict[str, Json]) -> dict[str, Json]:
