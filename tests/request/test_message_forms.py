@@ -113,9 +113,18 @@ def choice_beside_properties(times: int) -> Any:
     return {"properties": {"b": {}}, "anyOf": some}
 
 
+def all_required(times: int) -> Any:
+    names = [f"a{at}" for at in range(times)]
+    return {"properties": {name: {} for name in names}, "required": names}
+
+
 @pytest.mark.parametrize(
     ("refused", "make"),
-    [("alone", choice_beside_words), ("alone", choice_beside_properties)],
+    [
+        ("alone", choice_beside_words),
+        ("alone", choice_beside_properties),
+        ("required", all_required),
+    ],
 )
 def test_work_grows_with_the_schema_alone(refused: str, make: Any) -> None:
     assert growth(make, lambda schema: dumps(without(schema, refused)), 400) < MOST

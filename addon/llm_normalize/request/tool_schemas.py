@@ -185,9 +185,8 @@ def _described(schema: dict[str, Json], words: str) -> dict[str, Json]:
 
 def _requiring_what_is_there(schema: dict[str, Json]) -> dict[str, Json]:
     """Return a schema that requires no property which it does not describe."""
-    there = schema.get("properties")
-    wanted = as_list(schema.get("required"))
-    known = [each for each in wanted if isinstance(there, dict) and each in [*there]]
+    there, wanted = _properties(schema), as_list(schema.get("required"))
+    known = [each for each in wanted if isinstance(each, str) and each in there]
     if known == wanted:
         return schema
     rest = {key: each for key, each in schema.items() if key != "required"}
