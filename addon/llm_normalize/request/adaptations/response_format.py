@@ -94,10 +94,12 @@ class ResponseFormatRefused(Adaptation):
 
 
 def _with_words(found: list[Json], words: str) -> list[Json]:
-    """Return messages whose instructions at the front end with *words*."""
+    """Return messages whose instructions at the front end with *words*, or have them."""
     first = as_object(next(iter(found), None))
     if role_of(first) not in INSTRUCTIONS:
         return [{"role": "system", "content": words}, *found]
+    if words.rstrip(".") in str(first.get("content")):
+        return found
     content = joined_content(first.get("content"), words)
     return [{**first, "content": content}, *found[1:]]
 
