@@ -38,6 +38,8 @@ def left(body: Any, *names: str) -> tuple[Any, list[Any]]:
         ({"presence_penalty": 1}, "presencePenalty", {}, "presence_penalty"),
         ({"maxTokens": 1}, "maxTokens", {}, "maxTokens"),
         ({"reasoning": {"effort": "x", "a": 1}}, "reasoning.effort", {"reasoning": {"a": 1}}, "reasoning.effort"),
+        ({"reasoning": {"effort": "x", "a": 1}}, "reasoningEffort", {"reasoning": {"a": 1}}, "reasoning.effort"),
+        ({"reasoning": {"effort": {"a": 1, "b": 2}}}, "reasoningEffort.a", {"reasoning": {"effort": {"b": 2}}}, "reasoning.effort.a"),
         ({"n": 1}, "n", {}, "n"),
         ({"temperature": Number("1.0")}, "temperature", {}, "temperature"),
         ({"modalities": ["text"]}, "modalities", {}, "modalities"),

@@ -247,7 +247,7 @@ def _found(named: Path, body: Body) -> Path | None:
     if top is None:
         head, _, rest = _HUMP.sub(r"_\1", named[0]).lower().partition("_")
         if rest in as_object(body.get(head)):
-            return head, rest
+            return _walked((head, rest, *named[1:_DEEP]), body)
         found = (_walked((*at, *named), body) for at in _HOLDERS if len(named) == 1)
         return next((each for each in found if each is not None), None)
     way = _walked((top, *named[1:_DEEP]), body)
