@@ -146,7 +146,8 @@ def test_program_has_its_own_signals_and_exit_code_and_the_proxy_ends_with_it(
         "import os, signal, sys, time\n"
         "signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))\n"
         "print(os.getpid(), os.environ['HTTPS_PROXY'], flush=True)\n"
-        "time.sleep(60)"
+        "for _ in range(600):\n"  # a signal just before a sleep does not end it
+        "    time.sleep(0.1)"
     )
     words = [*PROGRAM, "exec", sys.executable, "-c", code]
     with subprocess.Popen(
