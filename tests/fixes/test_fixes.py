@@ -33,7 +33,7 @@ from llm_normalize.repair.fix import (
 )
 from llm_normalize.repair.look import Finding
 from llm_normalize.repair.outcome import EventRecord
-from llm_normalize.wire.json_text import dumps
+from llm_normalize.wire.json_text import dumps, loads
 from llm_normalize.wire.sse import encode
 from streams import STREAM, alone, feed, repaired
 
@@ -610,3 +610,22 @@ def test_arguments_that_are_no_text_are_joined_as_text() -> None:
     )
     (call,) = meaning_of_stream(out).choices[0].calls
     assert (call.name, call.arguments) == ("f", '{"a":1}')
+
+
+def test_arguments_of_nobody_go_to_a_call_without_any_if_they_are_alone() -> None:
+    first = calling({"function": {"arguments": '{"a":1}'}, "index": 3})
+    other = calling({"function": {"arguments": '{"b":2}'}, "index": 4})
+    opened = calling({"id": "call_a", "function": {"name": "f"}, "index": 0})
+    for events, sent in (
+        ((first, opened), ['{"a":1}']),
+        ((first, other, opened), ["", '{"a":1}', '{"b":2}']),
+    ):
+        found = meaning_of_stream(repaired(wire(events))).choices[0].calls
+        assert [call.arguments for call in found] == sent
+
+
+def test_no_more_than_the_prompt_was_in_a_cache() -> None:
+    usage = {**USAGE, "cached_tokens": 9}
+    body = completion({"role": "assistant", "content": "Hi"}) | {"usage": usage}
+    (sent,) = repair_body(dumps(body), 200, Asked(), FIXES, "").after
+    assert loads(sent)["usage"] == usage

@@ -211,8 +211,8 @@ def _choice_alone(schema: dict[str, Json]) -> dict[str, Json]:
     some[at] |= {"nullable": True} if made.get("nullable") else {}
     for words in (made[key] for key in ("title", "description") if made.get(key)):
         some[at] = _described(some[at], str(words))
-    kept = {key: made[key] for key in _DEFINITIONS if key in made}
-    return {**kept, "anyOf": [*some]}
+    shared = {key: made[key] for key in _DEFINITIONS if key in made}
+    return {**shared, "anyOf": [*some]}
 
 
 def _closed(schema: dict[str, Json]) -> dict[str, Json]:

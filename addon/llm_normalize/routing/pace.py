@@ -350,7 +350,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def told_delay(response: http.Response) -> float | None:
+def delay_in_body(response: http.Response) -> float | None:
     """The seconds that an error of Google's asks to wait for, which says so in its body alone."""
     if response.status_code not in _BUSY or retry_after(response.headers) is not None:
         return None

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 45_332, "scripts": 7_474, "tests": 51_640}
+BUDGETS = {"addon": 45_334, "scripts": 7_474, "tests": 51_655}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 424
 """Modules of the addon."""

@@ -16,7 +16,7 @@ from ...repair.engine.body import LARGE, STATUS, repair_body, status_due
 from ...repair.engine.translated_output import TRANSLATED
 from ...repair.outcome import EventRecord
 from ...request.adaptations.response_format import StreamRequired
-from ...routing.pace import told_delay
+from ...routing.pace import delay_in_body
 from ...wire.content_encoding import Decoder, LargeBodyError, decode
 from ...wire.event_boundary import EVENT
 from ...wire.json_text import dumps, is_container
@@ -191,7 +191,9 @@ def _take(
     if repaired.status:
         response.status_code = repaired.status
         response.reason = phrase(repaired.status)
-    delay = told_delay(response) if running.settings.applies("error-fields") else None
+    delay = (
+        delay_in_body(response) if running.settings.applies("error-fields") else None
+    )
     if delay is not None:  # clients know the header alone
         response.headers["retry-after"] = str(math.ceil(delay))
     encoded = response.headers.pop("content-encoding", None)  # nobody asked for it

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from mitmproxy import http
 
 from ...mitm.second_request import is_gone
-from ...routing.pace import retry_after, told_delay
+from ...routing.pace import delay_in_body, retry_after
 from ...wire.json_text import Json, as_object, value_in
 from ..message.message_body import content_of, request_body
 from ..state.running_answer import RunningAnswer
@@ -78,8 +78,8 @@ def is_busy(response: http.Response) -> bool:
 
 def _wait(response: http.Response, backoff: float) -> float:
     """Return how many seconds to wait: what *response* says, or *backoff* and some more."""
-    told = told_delay(response)
-    asked = retry_after(response.headers) if told is None else told
+    in_body = delay_in_body(response)
+    asked = retry_after(response.headers) if in_body is None else in_body
     more = backoff * _SPREAD * secrets.randbelow(256) / 256
     return (backoff if asked is None else asked) + more
 

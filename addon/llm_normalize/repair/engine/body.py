@@ -138,8 +138,8 @@ def status_due(data: bytes, status: int) -> int | None:
     silent = isinstance(base, dict) and bool(base.get("status_code"))
     several = value.get("errors")
     silent |= isinstance(several, list) and any(several)
-    told = {key for key, each in value.items() if each is not None}
-    is_named = told <= _TELLS_NOTHING and not told.isdisjoint(("id", "provider"))
+    given = {key for key, each in value.items() if each is not None}
+    is_named = given <= _TELLS_NOTHING and not given.isdisjoint(("id", "provider"))
     is_bare = is_named and enveloped_in(value) is None
     silent |= is_bare and value.get("choices", 0) is None
     return status_of(value) if failed or silent else None

@@ -286,13 +286,14 @@ _HELLO = {"type": "text", "text": "Hello"}
 
 # Thoughts of the history that are not its provider's own.
 class ThoughtsForeign(Adaptation):
-    """Drop all of them, for this request alone: which are meant, the words do not tell.
+    """Drop all of them, for this request alone: the words do not tell which are meant.
 
-    In Responses, ids of what is beside them go too: by those it is missed that they are gone.
+    In Responses, the ids of other items go, too: by these OpenAI misses the thoughts. Where
+    ids alone are refused, thoughts stay.
     """
 
     name = "thoughts-foreign"
-    changes = "thoughts of earlier answers in Messages and Responses -> removed"
+    changes = "thoughts of earlier answers, ids of items in Responses -> removed"
     why = (
         "Claude and OpenAI answer 400 to each request of a session that another provider "
         "or account has begun."

@@ -82,12 +82,12 @@ class EffortWithoutThinking(Adaptation):
 def _without_clearing(body: Body) -> list[Edit]:
     key = "context_management"
     given = as_object(body.get(key))
-    kept = [
+    edits = [
         each
         for each in objects_in(given.get("edits"))
         if not as_string(each.get("type")).startswith("clear_thinking")
     ]
-    return replaced(body, key, {**given, "edits": kept}) if kept else drop(body, key)
+    return replaced(body, key, {**given, "edits": edits}) if edits else drop(body, key)
 
 
 def _without_effort(body: Body, key: str) -> list[Edit]:
